@@ -1,0 +1,190 @@
+"""Paradigm completion on the data of CoNLL-SIGMORPHON 2017, sub-task 2.
+
+For each language LANG the folder holds LANG-train-CONDITION, LANG-covered-SPLIT and
+LANG-uncovered-SPLIT, as in the folder `all/task2` of the task's public repository. The score is
+exact match over the holes, averaged over languages. The last line printed is a JSON object.
+
+With --compare-lemma the same model is also run with the lemma as its only source, on the languages
+where at least a tenth of the cells are given, and the difference is tested with a paired bootstrap
+over lexemes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fsbp.metrics import paired_bootstrap
+from paradigms.lexemes import Lexeme
+from paradigms.model import ParadigmModel
+from paradigms.tables import read_table
+from scoring import Scores, completed_scores, peak_mebibytes, pooled, print_row
+
+CONDITIONS = ("low", "medium", "high")
+PUBLISHED = {
+    "official rule baseline, 26 languages, dev": (46.1, 63.9, 74.8),
+    "winner (neural), same languages, test": (69.0, 83.1, 89.0),
+    "oracle over all submissions, same languages, test": (77.2, 89.2, 93.6),
+}
+MIN_SHARE_GIVEN = 0.10
+BOOTSTRAP_DRAWS = 10_000
+
+
+def available_languages(data: Path, condition: str, split: str) -> list[str]:
+    """Returns the languages whose three files are all in `data`, sorted."""
+    suffix = f"-train-{condition}"
+    found = (path.name.removesuffix(suffix) for path in data.glob(f"*{suffix}"))
+    return sorted(
+        language
+        for language in found
+        if all((data / f"{language}-{part}-{split}").exists() for part in ("covered", "uncovered"))
+    )
+
+
+def unimorph_lexemes(path: Path) -> list[Lexeme]:
+    """Returns the lexemes of a file of lemma, form and features."""
+    return read_table(path, format="unimorph").lexemes()
+
+
+def language_scores(model: ParadigmModel, language: str, options: argparse.Namespace) -> Scores:
+    """Returns the scores of an untrained `model` on one language."""
+    return completed_scores(
+        model,
+        unimorph_lexemes(options.data / f"{language}-train-{options.condition}"),
+        unimorph_lexemes(options.data / f"{language}-covered-{options.split}"),
+        unimorph_lexemes(options.data / f"{language}-uncovered-{options.split}"),
+        options.jobs,
+    )
+
+
+def scores_by_language(languages: Sequence[str], options: argparse.Namespace) -> dict[str, Scores]:
+    """Returns the scores of the joint model, and prints a line for each language."""
+    print_row("language", "holes", "given %", "accuracy", "whole", "calib. err", "seconds")
+    scores = {}
+    for language in languages:
+        model = ParadigmModel(seed=options.seed, adapt=options.adapt)
+        scores[language] = language_scores(model, language, options)
+        print_row(language, *scores[language].figures().values())
+    return scores
+
+
+def macro_figures(scores: Sequence[Scores]) -> dict[str, float]:
+    """Returns means over languages; the calibration error is that of all holes pooled."""
+    per_language = [each.figures() for each in scores]
+    means = {
+        name: float(np.mean([figures[name] for figures in per_language]))
+        for name in ("given", "accuracy", "whole")
+    }
+    together = pooled(scores).figures()
+    return means | {name: together[name] for name in ("holes", "calibration_error", "seconds")}
+
+
+def lemma_comparison(joint: Mapping[str, Scores], options: argparse.Namespace) -> dict[str, object]:
+    """Returns how far the joint model is ahead of the lemma alone, and prints it by language."""
+    rng = np.random.default_rng(options.seed)
+    languages = [name for name, scores in joint.items() if scores.share_given >= MIN_SHARE_GIVEN]
+    lemma_only: dict[str, Scores] = {}
+    print(f"\nAgainst the lemma alone, where at least {MIN_SHARE_GIVEN:.0%} of cells are given")
+    print_row("language", "joint", "lemma", "margin", "p")
+    for language in languages:
+        model = ParadigmModel(seed=options.seed, adapt=options.adapt, sources="lemma")
+        lemma_only[language] = language_scores(model, language, options)
+        print_row(language, *comparison_row(joint[language], lemma_only[language], rng))
+    if not languages:
+        print("no such language")
+        return {}
+    margins = {
+        name: 100 * float(joint[name].correct_h.mean() - lemma_only[name].correct_h.mean())
+        for name in languages
+    }
+    difference, low, high, p_value = paired_bootstrap(
+        pooled([joint[name] for name in languages]).accuracy_by_lexeme,
+        pooled([lemma_only[name] for name in languages]).accuracy_by_lexeme,
+        rng,
+        BOOTSTRAP_DRAWS,
+    )
+    macro = float(np.mean(list(margins.values())))
+    print(
+        f"macro margin {macro:+.2f} points over {len(languages)} languages; mean over lexemes "
+        f"{100 * difference:+.2f} [{100 * low:+.2f}, {100 * high:+.2f}], p = {p_value:.4g}"
+    )
+    return {
+        "margin": macro,
+        "margin_by_language": margins,
+        "margin_over_lexemes": [100 * difference, 100 * low, 100 * high],
+        "p_value": p_value,
+    }
+
+
+def comparison_row(
+    joint: Scores, lemma: Scores, rng: np.random.Generator
+) -> tuple[float, float, str, str]:
+    """Returns both accuracies, the margin and its p-value for one language."""
+    ours, theirs = (100 * float(each.correct_h.mean()) for each in (joint, lemma))
+    *_, p_value = paired_bootstrap(
+        joint.accuracy_by_lexeme, lemma.accuracy_by_lexeme, rng, BOOTSTRAP_DRAWS
+    )
+    return ours, theirs, f"{ours - theirs:+.1f}", f"{p_value:.4f}"
+
+
+def options_from_command_line() -> argparse.Namespace:
+    """Returns the command-line options."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--condition", choices=CONDITIONS, default="low")
+    parser.add_argument("--split", default="dev")
+    parser.add_argument("--languages", help="comma-separated; by default all in DIR")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--no-adapt",
+        dest="adapt",
+        action="store_false",
+        help="do not learn from the given cells of the tables to be completed",
+    )
+    parser.add_argument("--compare-lemma", action="store_true")
+    options = parser.parse_args()
+    available = available_languages(options.data, options.condition, options.split)
+    chosen = options.languages.split(",") if options.languages else available
+    missing = sorted(set(chosen) - set(available))
+    if missing or not chosen:
+        parser.error(f"no files in {options.data} for: {', '.join(missing) or 'any language'}")
+    options.languages = chosen
+    return options
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    options = options_from_command_line()
+    scores = scores_by_language(options.languages, options)
+    macro = macro_figures(list(scores.values()))
+    print_row(
+        "macro average",
+        *(macro[name] for name in ("holes", "given", "accuracy", "whole", "calibration_error")),
+        macro["seconds"],
+    )
+    print("(calibration error: of all holes pooled; holes and seconds: sums)\n")
+    for system, figures in PUBLISHED.items():
+        print(f"{figures[CONDITIONS.index(options.condition)]:6.1f}  {system}")
+    comparison = lemma_comparison(scores, options) if options.compare_lemma else {}
+    peak = peak_mebibytes(options.jobs)
+    print(f"peak memory at most {peak:.0f} MiB")
+    report = {
+        "benchmark": "sigmorphon2017",
+        "condition": options.condition,
+        "split": options.split,
+        "adapt": options.adapt,
+        "macro": macro,
+        "languages": {name: each.figures() for name, each in scores.items()},
+        "against_lemma_only": comparison,
+        "peak_mebibytes": peak,
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Factors: one file each, all with the contract of `fsbp.factors.base`."""

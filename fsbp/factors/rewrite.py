@@ -1,0 +1,162 @@
+"""Two strings, one of which rewrites into the other by learned rules.
+
+Public names: `RewriteFactor`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self, cast
+
+import numpy as np
+
+from fsbp.arrays import FloatArray, log_sum_exp
+from fsbp.factors.base import Assignment, Factor, Incoming
+from fsbp.pathsum import Semiring
+from fsbp.rewrite_model import RewriteModel
+from fsbp.variables import Potential, StringPotential, StringTable, Variable
+
+FLOOR = 1e-3
+MAX_STRINGS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class RewriteFactor(Factor):
+    """P(target | source) of a rewrite model, with a floor and a learned exponent.
+
+    log_score(x, y) = exponent x log(1 + P(y | x) / floor).
+
+    So a target that no rule yields scores 0, and others score above it: no source can rule a
+    target out, it can only fail to propose it. Since every pair has positive weight, messages are
+    string tables with a floor.
+
+    Args:
+        source: The string rewritten.
+        target: The result.
+        model: Of the pair.
+        exponent: How much this factor counts among others at the same target.
+        excluded: Group of examples that does not count (leave-one-out), or -1.
+        floor: Probability at which a proposal starts to count.
+    """
+
+    source: Variable
+    target: Variable
+    model: RewriteModel
+    exponent: float = 1.0
+    excluded: int = -1
+    floor: float = FLOOR
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:  # type: ignore[override]
+        """Source, then target."""
+        return (self.source, self.target)
+
+    @property
+    def theta(self) -> FloatArray:
+        """The exponent, float64[1]."""
+        return np.array([self.exponent])
+
+    def with_theta(self, theta: FloatArray) -> Self:
+        """Return the factor with another exponent."""
+        (exponent,) = theta.tolist()
+        return replace(self, exponent=exponent)
+
+    def log_score(self, assignment: Assignment) -> float:
+        """Return the exponent times the log-evidence for the target."""
+        targets = self.log_evidence(assignment[self.source])
+        return self.exponent * targets.get(assignment[self.target], 0.0)
+
+    def log_evidence(self, source: str) -> dict[str, float]:
+        """Return log(1 + P(y | source) / floor) for every y that a rule yields."""
+        distribution = self.model.distribution(source, self.excluded)
+        return {y: math.log1p(p / self.floor) for y, p in distribution.items()}
+
+    def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
+        """Return the message over the strings that rules reach; all others get the floor.
+
+        Args:
+            target: Either variable.
+            incoming: A string table for the other one, or a machine that accepts few strings. A
+                table that lists nothing says nothing, and so does the message.
+            semiring: "sum" or "max".
+
+        Raises:
+            ValueError: The incoming machine accepts more than `MAX_STRINGS` strings.
+
+        Cost: One distribution per listed source; towards the source, one per string from which
+            rules reach a listed target.
+        """
+        given = _listed(incoming[self.source if target == self.target else self.target])
+        if target == self.target:
+            links = [(y, x, s) for x in given.strings for y, s in self.log_evidence(x).items()]
+        else:
+            links = self._links_to(given.strings)
+        return _message(links, given, self.exponent, semiring)
+
+    def expected_counts(self, incoming: Incoming) -> FloatArray:
+        """Return float64[1], the expected log-evidence over the listed sources and targets.
+
+        Args:
+            incoming: A potential for each of the two variables.
+        """
+        source, target = _listed(incoming[self.source]), _listed(incoming[self.target])
+        evidence_xy = np.zeros((len(source.strings), len(target.strings)))
+        for row, x in zip(evidence_xy, source.strings, strict=True):
+            evidence_of = self.log_evidence(x)
+            row[:] = [evidence_of.get(y, 0.0) for y in target.strings]
+        weight_xy = (
+            self.exponent * evidence_xy + source.log_weights_n[:, None] + target.log_weights_n
+        )
+        probability_xy = np.exp(weight_xy - log_sum_exp(weight_xy))
+        return np.array([(probability_xy * evidence_xy).sum()])
+
+    def _links_to(self, targets: Sequence[str]) -> list[tuple[str, str, float]]:
+        """Return every source, target and log-evidence where rules lead to one of the targets."""
+        sources: dict[str, None] = {}
+        for target in targets:
+            sources.update(dict.fromkeys(self.model.sources(target)))
+        listed = set(targets)
+        return [(x, y, s) for x in sources for y, s in self.log_evidence(x).items() if y in listed]
+
+
+def _message(
+    links: Sequence[tuple[str, str, float]], given: StringTable, exponent: float, semiring: Semiring
+) -> StringTable:
+    """Return the message over the first strings of the links, from a table over the second ones.
+
+    Linked strings gain exp(exponent x evidence) - 1 of the weight of what they are linked to;
+    every string has the weight of the whole table besides.
+    """
+    if not given.strings:
+        return StringTable((), np.zeros(0), floor=0.0)
+    base = given.log_total(semiring)
+    gain_of: dict[str, float] = {}
+    for reached, origin, evidence in links:
+        weight = given.weight_of[origin] - base
+        if semiring == "max":
+            gain = weight + exponent * evidence
+            gain_of[reached] = max(gain_of.get(reached, 0.0), gain)
+        else:
+            gain = math.exp(weight) * math.expm1(exponent * evidence)
+            gain_of[reached] = gain_of.get(reached, 0.0) + gain
+    gains = np.array(list(gain_of.values()))
+    log_weights_n = gains if semiring == "max" else np.log1p(gains)
+    return StringTable(tuple(gain_of), log_weights_n + base, floor=base)
+
+
+def _listed(potential: Potential) -> StringTable:
+    """Return the potential as a table.
+
+    Raises:
+        ValueError: It is carried by a machine that accepts too many strings.
+    """
+    if isinstance(potential, StringTable):
+        return potential
+    table = cast(StringPotential, potential).k_best(MAX_STRINGS + 1)
+    if len(table.strings) > MAX_STRINGS:
+        raise ValueError(
+            f"a rewrite factor sums over at most {MAX_STRINGS} strings: use a k-best message family"
+        )
+    return table

@@ -1,0 +1,1 @@
+"""Inference: schedules, propagation, beliefs, and enumeration as the oracle."""

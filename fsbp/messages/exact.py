@@ -1,0 +1,48 @@
+"""Messages as they are.
+
+Public names: `Exact`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsbp import acceptors
+from fsbp.messages.base import MessageFamily
+from fsbp.potentials import MAX_ARCS
+from fsbp.variables import Acceptor, Potential, Variable
+
+
+@dataclass(frozen=True)
+class Exact(MessageFamily):
+    """No approximation: string messages stay machines, which products make large.
+
+    Args:
+        max_arcs: Bound on every machine sent or built by a product.
+    """
+
+    max_arcs: int = MAX_ARCS
+
+    def uniform(self, variable: Variable) -> Potential:
+        """Return log-weight 0 for every value, every string of the alphabet included."""
+        if not variable.is_string:
+            return np.zeros(len(variable.values))
+        alphabet = variable.alphabet
+        return Acceptor(acceptors.universe_acceptor(len(alphabet), None), alphabet)
+
+    def project(
+        self, variable: Variable, potential: Potential, context: Potential, rng: np.random.Generator
+    ) -> Potential:
+        """Return the potential.
+
+        Raises:
+            MachineTooLargeError: It is a machine of more than `max_arcs` arcs.
+        """
+        if isinstance(potential, Acceptor) and potential.arrays.num_arcs > self.max_arcs:
+            raise acceptors.MachineTooLargeError(
+                f"a message to {variable.name!r} has {potential.arrays.num_arcs} arcs, more than "
+                f"{self.max_arcs}: use a k-best message family"
+            )
+        return potential

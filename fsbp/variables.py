@@ -1,0 +1,401 @@
+"""Variables, and the potentials over them.
+
+A finite variable's potential is a float64 log table with one entry per value. A string variable's
+potential is a `StringPotential` with one of three carriers: `Acceptor` (a log64 machine, the
+general one), `StringTable` (a list of strings, the fast one) and `Scored` (a scoring function with
+a machine that bounds it). A potential is unnormalised, its log-weights are in nats, and larger is
+better. The value of a string under a machine is always the sum over the machine's paths; the
+semiring says how a *variable* is eliminated.
+
+Public names: `Semiring`, `Variable`, `StringPotential`, `Acceptor`, `StringTable`, `Scored`,
+`Potential`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import pynini
+
+from fsbp import acceptors, pathsum
+from fsbp.alphabet import Alphabet
+from fsbp.arrays import ArcArrays, FloatArray, arrays_to_fst, fst_to_arrays, log_sum_exp
+from fsbp.pathsum import Semiring
+from fsbp.reading import Reader, reader
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A named variable whose values are strings, or come from a finite list.
+
+    Args:
+        name: Unique in a graph.
+        domain: The alphabet of a string variable, or the values of a finite one.
+    """
+
+    name: str
+    domain: Alphabet | tuple[str, ...]
+
+    def __hash__(self) -> int:
+        """Return a hash of the name alone: domains are long and names are unique."""
+        return hash(self.name)
+
+    @property
+    def is_string(self) -> bool:
+        """Whether the values are strings over an alphabet."""
+        return isinstance(self.domain, Alphabet)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The alphabet of a string variable.
+
+        Raises:
+            TypeError: The variable is finite.
+        """
+        if not isinstance(self.domain, Alphabet):
+            raise TypeError(f"variable {self.name!r} is finite: it has values, not an alphabet")
+        return self.domain
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of a finite variable.
+
+        Raises:
+            TypeError: The variable is string-valued.
+        """
+        if isinstance(self.domain, Alphabet):
+            raise TypeError(f"variable {self.name!r} is string-valued: its values have no list")
+        return self.domain
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Position of each value of a finite variable in its log tables."""
+        return {value: position for position, value in enumerate(self.values)}
+
+
+class StringPotential(ABC):
+    """Log-weights of strings: what string variables and their factors exchange."""
+
+    @abstractmethod
+    def log_weights(self, strings: Sequence[str]) -> FloatArray:
+        """Return the log-weight of each string, float64[N], -inf where forbidden."""
+
+    @abstractmethod
+    def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
+        """Return the same potential as a machine over `alphabet`, extended as needed."""
+
+    @abstractmethod
+    def log_total(self, semiring: Semiring = "sum") -> float:
+        """Return the log of the sum, or the maximum, of the weights of all strings (nats)."""
+
+    @abstractmethod
+    def k_best(self, k: int) -> StringTable:
+        """Return the `k` distinct strings of largest weight, best first."""
+
+    @abstractmethod
+    def shifted(self, log_weight: float) -> StringPotential:
+        """Return the potential with `log_weight` added to every string's log-weight."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: np.random.Generator) -> list[str]:
+        """Return `n` strings drawn from the normalised potential."""
+
+    @abstractmethod
+    def entropy(self) -> float:
+        """Return the entropy of the normalised potential (nats)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Acceptor(StringPotential):
+    """A potential carried by a log64 acceptor; a string's weight sums over its paths.
+
+    Args:
+        fst: log64 acceptor without symbol tables.
+        alphabet: Owner of the labels.
+    """
+
+    fst: pynini.Fst
+    alphabet: Alphabet
+
+    @cached_property
+    def arrays(self) -> ArcArrays:
+        """The machine as arrays."""
+        return fst_to_arrays(self.fst)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        """The machine prepared for scoring, once for many batches of strings."""
+        return reader(self.arrays)
+
+    def log_weights(self, strings: Sequence[str]) -> FloatArray:
+        """Return the log-weight of each string; -inf for symbols outside the alphabet.
+
+        Cost: O(sum of lengths x arcs leaving the states met).
+        """
+        known = [n for n, text in enumerate(strings) if not self.alphabet.unseen(text)]
+        log_weights_n = np.full(len(strings), -np.inf)
+        if known:
+            labels = [self.alphabet.labels(strings[n]) for n in known]
+            log_weights_n[known] = pathsum.string_log_weights(self._reader, labels)
+        return log_weights_n
+
+    def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
+        """Return this machine with the labels of `alphabet`, extended by the missing symbols."""
+        size = len(self.alphabet)
+        if alphabet.symbols[:size] == self.alphabet.symbols:
+            return Acceptor(self.fst, alphabet)
+        if self.alphabet.symbols[: len(alphabet)] == alphabet.symbols:
+            return self
+        extended = alphabet.extended(self.alphabet.symbols)
+        label_of = {symbol: label + 1 for label, symbol in enumerate(extended.symbols)}
+        renamed_l = np.array([0, *(label_of[symbol] for symbol in self.alphabet.symbols)], np.int32)
+        label_a = renamed_l[self.arrays.ilabel_a]
+        arrays = replace(self.arrays, ilabel_a=label_a, olabel_a=label_a)
+        return Acceptor(arrays_to_fst(arrays), extended)
+
+    def log_total(self, semiring: Semiring = "sum") -> float:
+        """Return the log of the total, or of the best string's, weight.
+
+        Raises:
+            DivergentSumError: The weights of the strings have no finite sum.
+        """
+        if semiring == "sum":
+            return pathsum.log_total(self.arrays)
+        return self.k_best(1).log_total("max")
+
+    def k_best(self, k: int) -> StringTable:
+        """Return the `k` strings of largest total path weight, best first.
+
+        Raises:
+            DivergentSumError: The weights of the strings have no finite sum.
+        """
+        if k not in self._searched:
+            best = acceptors.k_best_strings(self.arrays, k, "sum")
+            texts = tuple(self.alphabet.text(labels) for labels, _ in best)
+            self._searched[k] = StringTable(texts, np.array([weight for _, weight in best]))
+        return self._searched[k]
+
+    @cached_property
+    def _searched(self) -> dict[int, StringTable]:
+        """Lists already searched for: a message is projected again when its context changes."""
+        return {}
+
+    def shifted(self, log_weight: float) -> Acceptor:
+        """Return the machine with `log_weight` added to every final weight."""
+        arrays = replace(self.arrays, final_s=self.arrays.final_s + log_weight)
+        return Acceptor(arrays_to_fst(arrays), self.alphabet)
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[str]:
+        """Return `n` strings drawn in proportion to their weight."""
+        drawn = acceptors.sample_strings(self.fst, n, rng)
+        return [self.alphabet.text(labels) for labels in drawn]
+
+    def entropy(self) -> float:
+        """Return the entropy of the distribution over paths (nats)."""
+        return acceptors.entropy(self.fst)
+
+
+@dataclass(frozen=True, eq=False)
+class StringTable(StringPotential):
+    """A potential carried by a list of strings, with one weight for all others.
+
+    The floor is a back-off: it is what a string scores that another table lists and this one does
+    not. Sums, maxima, samples and entropies run over the listed strings only. Strings are plain
+    text and need not be over any variable's alphabet.
+
+    Args:
+        strings: Distinct strings.
+        log_weights_n: float64[N], nats.
+        floor: Log-weight of every string not listed; -inf makes the list all there is.
+    """
+
+    strings: tuple[str, ...]
+    log_weights_n: FloatArray
+    floor: float = -math.inf
+
+    @cached_property
+    def weight_of(self) -> Mapping[str, float]:
+        """Log-weight of each listed string.
+
+        Raises:
+            ValueError: A string is listed twice, or weights and strings differ in number.
+        """
+        weight_of = dict(zip(self.strings, self.log_weights_n.tolist(), strict=True))
+        if len(weight_of) != len(self.strings):
+            raise ValueError("a string table lists a string twice: merge the weights first")
+        return weight_of
+
+    def log_weights(self, strings: Sequence[str]) -> FloatArray:
+        """Return the log-weight of each string; the floor where it is not listed."""
+        get, floor = self.weight_of.get, self.floor
+        return np.array([get(text, floor) for text in strings], dtype=np.float64)
+
+    def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
+        """Return a trie over `alphabet` extended by the strings' symbols.
+
+        With a floor above -inf the machine accepts every string over that alphabet.
+        """
+        extended = alphabet.extended(self.strings)
+        labels = [extended.labels(text) for text in self.strings]
+        if self.floor == -math.inf:
+            return Acceptor(acceptors.table_acceptor(labels, self.log_weights_n), extended)
+        trie = _floored_trie(labels, self.log_weights_n, self.floor, len(extended))
+        return Acceptor(arrays_to_fst(trie), extended)
+
+    def log_total(self, semiring: Semiring = "sum") -> float:
+        """Return the log of the sum, or the maximum, over the listed strings."""
+        if not self.strings:
+            return -math.inf
+        if semiring == "max":
+            return float(self.log_weights_n.max())
+        return float(log_sum_exp(self.log_weights_n))
+
+    def k_best(self, k: int) -> StringTable:
+        """Return the `k` best listed strings, best first, ties in listed order; same floor."""
+        order = np.argsort(-self.log_weights_n, kind="stable")[:k]
+        return self.subset(order.tolist())
+
+    def subset(self, positions: Sequence[int]) -> StringTable:
+        """Return the table that lists only the strings at `positions`, in that order."""
+        strings = tuple(self.strings[n] for n in positions)
+        return StringTable(strings, self.log_weights_n[list(positions)], self.floor)
+
+    def shifted(self, log_weight: float) -> StringTable:
+        """Return the table with `log_weight` added to every string's and to the floor."""
+        return StringTable(self.strings, self.log_weights_n + log_weight, self.floor + log_weight)
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[str]:
+        """Return `n` listed strings drawn in proportion to their weight."""
+        drawn = rng.choice(len(self.strings), size=n, p=self._probabilities())
+        return [self.strings[position] for position in drawn]
+
+    def entropy(self) -> float:
+        """Return the entropy over the listed strings (nats)."""
+        probability_n = self._probabilities()
+        positive = probability_n[probability_n > 0]
+        return float(-(positive * np.log(positive)).sum())
+
+    def _probabilities(self) -> FloatArray:
+        weight_n = np.exp(self.log_weights_n - self.log_weights_n.max())
+        probability_n: FloatArray = weight_n / weight_n.sum()
+        return probability_n
+
+
+@dataclass(frozen=True, eq=False)
+class Scored(StringPotential):
+    """A potential carried by a scoring function, with a machine that bounds it from above.
+
+    Two uses. A fast route scores strings without composing machines: then the bound is tight, the
+    same function as an acceptor. A maximum of path sums is carried by no acceptor: then the sum
+    bounds it, and the best strings are found by reading the bound's strings in decreasing order.
+
+    Args:
+        score: Strings to log-weights, float64[N].
+        bound: Returns an acceptor whose weights are nowhere below the scores; called when needed.
+        tight: Whether bound and scores are equal.
+    """
+
+    score: Callable[[Sequence[str]], FloatArray]
+    bound: Callable[[], Acceptor]
+    tight: bool
+
+    @cached_property
+    def bounding_acceptor(self) -> Acceptor:
+        """The bound, computed once."""
+        return self.bound()
+
+    def log_weights(self, strings: Sequence[str]) -> FloatArray:
+        """Return the score of each string."""
+        return self.score(strings)
+
+    def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
+        """Return the bound where it is tight.
+
+        Raises:
+            TypeError: The bound is not tight, so no machine carries this potential.
+        """
+        if not self.tight:
+            raise TypeError("a maximum of path sums is no acceptor: use a k-best message family")
+        return self.bounding_acceptor.to_acceptor(alphabet)
+
+    def log_total(self, semiring: Semiring = "sum") -> float:
+        """Return the log of the sum (tight bounds only) or the maximum of the weights."""
+        if semiring == "max":
+            return self.k_best(1).log_total("max")
+        return self.to_acceptor(self.bounding_acceptor.alphabet).log_total()
+
+    def k_best(self, k: int) -> StringTable:
+        """Return the `k` strings of largest score, best first.
+
+        Reads the strings of the bound in decreasing order, twice as many each time, until the
+        bound of the last one is no better than the k-th best score.
+        """
+        if self.tight:
+            return self.bounding_acceptor.k_best(k)
+        read = k
+        while True:
+            bounds = self.bounding_acceptor.k_best(read)
+            best = StringTable(bounds.strings, self.score(bounds.strings)).k_best(k)
+            exhausted = len(bounds.strings) < read
+            if exhausted or best.log_weights_n[-1] >= bounds.log_weights_n[-1]:
+                return best
+            read *= 2
+
+    def shifted(self, log_weight: float) -> Scored:
+        """Return the potential with `log_weight` added to every score and to the bound."""
+        return Scored(
+            score=lambda strings: self.score(strings) + log_weight,
+            bound=lambda: self.bounding_acceptor.shifted(log_weight),
+            tight=self.tight,
+        )
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[str]:
+        """Return `n` strings drawn in proportion to their weight (tight bounds only)."""
+        return self.to_acceptor(self.bounding_acceptor.alphabet).sample(n, rng)
+
+    def entropy(self) -> float:
+        """Return the entropy of the tight bound's paths (nats)."""
+        return self.to_acceptor(self.bounding_acceptor.alphabet).entropy()
+
+
+Potential: TypeAlias = StringPotential | FloatArray
+
+
+def _floored_trie(
+    label_strings: Sequence[Sequence[int]],
+    log_weights_n: FloatArray,
+    floor: float,
+    num_symbols: int,
+) -> ArcArrays:
+    """Return a complete trie: listed weights at listed strings, the floor at all others.
+
+    State 0 is the root and state 1 accepts whatever has left the trie.
+    """
+    children: list[dict[int, int]] = [{}, {label: 1 for label in range(1, num_symbols + 1)}]
+    final = [floor, floor]
+    for labels, log_weight in zip(label_strings, log_weights_n, strict=True):
+        state = 0
+        for label in labels:
+            if label not in children[state]:
+                children[state][label] = len(children)
+                children.append({})
+                final.append(floor)
+            state = children[state][label]
+        final[state] = float(log_weight)
+    target_sl = np.ones((len(children), num_symbols), dtype=np.int32)
+    for state, successors in enumerate(children):
+        for label, target in successors.items():
+            target_sl[state, label - 1] = target
+    label_sl = np.broadcast_to(np.arange(1, num_symbols + 1, dtype=np.int32), target_sl.shape)
+    source_sl = np.broadcast_to(np.arange(len(children), dtype=np.int32)[:, None], target_sl.shape)
+    label_a = label_sl.ravel()
+    return ArcArrays(
+        0, np.array(final), source_sl.ravel(), label_a, label_a, target_sl.ravel(),
+        np.zeros(target_sl.size),
+    )  # fmt: skip

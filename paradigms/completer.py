@@ -1,0 +1,120 @@
+"""Completing lexemes one by one, in one process or several.
+
+Public names: `Completer`, `completions_of`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from joblib import Parallel, delayed
+
+from fsbp.inference.propagation import infer
+from fsbp.messages.kbest import KBest
+from fsbp.variables import StringPotential
+from paradigms.evidence import LEMMA, Evidence, forms_of
+from paradigms.graphs import completion_graph
+from paradigms.lexemes import Candidate, Lexeme
+from paradigms.pair_models import PairModels
+from paradigms.weights import Weights
+
+NUM_CANDIDATES = 10
+"""Candidates reported for each hole."""
+BATCHES_PER_JOB = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Completer:
+    """Everything needed to complete lexemes of one language.
+
+    Args:
+        evidence: That knows all cells of the lexemes to come.
+        weights: Of the sources.
+        unary: What forms look like.
+        lemma_only: Whether to ignore given cells other than the lemma.
+        family: How messages are approximated.
+    """
+
+    evidence: Evidence
+    weights: Weights
+    unary: StringPotential
+    lemma_only: bool = False
+    family: KBest = field(default_factory=KBest)
+    token: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
+
+    @cached_property
+    def models(self) -> PairModels:
+        """Pair models, kept from one lexeme to the next."""
+        return PairModels(self.evidence)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: another process makes its own pair models."""
+        return {key: value for key, value in self.__dict__.items() if key != "models"}
+
+    def candidates(self, lexeme: Lexeme) -> dict[str, list[Candidate]]:
+        """Return the likeliest forms of each hole, best first.
+
+        Probabilities are the belief's, over all strings that some source proposes.
+        """
+        if not lexeme.holes:
+            return {}
+        forms = forms_of(lexeme)
+        if self.lemma_only:
+            forms = {cell: forms[cell] for cell in forms if cell == LEMMA}
+        graph = completion_graph(
+            forms, lexeme.holes, self.evidence, self.models, self.weights, self.unary
+        )
+        beliefs = infer(graph, self.family, queries=lexeme.holes).beliefs
+        return {
+            hole: [Candidate(form, p) for form, p in beliefs[hole].kbest(NUM_CANDIDATES)]
+            for hole in lexeme.holes
+        }
+
+
+_AT_WORK: dict[str, Completer] = {}
+"""The completer that this process is working with, by its token, with the models it has made."""
+
+
+def _batch(completer: Completer, lexemes: Sequence[Lexeme]) -> list[dict[str, list[Candidate]]]:
+    if completer.token not in _AT_WORK:
+        _AT_WORK.clear()
+        _AT_WORK[completer.token] = completer
+    return [_AT_WORK[completer.token].candidates(lexeme) for lexeme in lexemes]
+
+
+def completions_of(
+    completer: Completer,
+    lexemes: Sequence[Lexeme],
+    jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> list[dict[str, list[Candidate]]]:
+    """Return the candidates for the holes of each lexeme, in order.
+
+    Args:
+        completer: Of the lexemes' language.
+        lexemes: Any number.
+        jobs: Processes; the result does not depend on it.
+        progress: Called with the number of lexemes just completed.
+    """
+    completions: list[dict[str, list[Candidate]]] = []
+    for batch in _batches(completer, lexemes, jobs):
+        completions += batch
+        if progress:
+            progress(len(batch))
+    return completions
+
+
+def _batches(
+    completer: Completer, lexemes: Sequence[Lexeme], jobs: int
+) -> Iterator[list[dict[str, list[Candidate]]]]:
+    if jobs == 1:
+        return ([completer.candidates(lexeme)] for lexeme in lexemes)
+    size = max(1, len(lexemes) // (jobs * BATCHES_PER_JOB))
+    batches = [lexemes[start : start + size] for start in range(0, len(lexemes), size)]
+    results: Iterator[list[dict[str, list[Candidate]]]] = Parallel(
+        n_jobs=jobs, return_as="generator"
+    )(delayed(_batch)(completer, batch) for batch in batches)
+    return results

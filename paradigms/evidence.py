@@ -1,0 +1,143 @@
+"""What is known of a language: forms by lexeme and cell, and the models learned from them.
+
+A lemma that is itself a form is one more cell, `LEMMA`.
+
+Public names: `LEMMA`, `Evidence`, `tags_of`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fsbp.alphabet import Alphabet
+from fsbp.arrays import FloatArray, IntArray
+from fsbp.rewrites import SymbolCosts, label_array
+from paradigms.lexemes import Lexeme
+from paradigms.predictability import shares_of_commonest_change
+
+LEMMA = "#lemma"
+
+
+def tags_of(cell: str) -> frozenset[str]:
+    """Return the features in a cell's name; the lemma's own name for the lemma."""
+    return frozenset(tag for tag in re.split(r"[;:+,.|\s_]+", cell) if tag) or frozenset([cell])
+
+
+def forms_of(lexeme: Lexeme) -> dict[str, tuple[str, ...]]:
+    """Return the given forms by cell, the lemma among them where it is a form."""
+    lemma = {LEMMA: (lexeme.lemma,)} if lexeme.lemma else {}
+    return {**lemma, **lexeme.given}
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Forms by lexeme and cell, with pair models and statistics derived from them.
+
+    Args:
+        lexemes: Given forms by cell for each lexeme; holes left out.
+        cells: All cells there are, seen filled or not, in reading order; `LEMMA` first if any.
+    """
+
+    lexemes: tuple[Mapping[str, tuple[str, ...]], ...]
+    cells: tuple[str, ...]
+
+    @classmethod
+    def from_lexemes(cls, lexemes: Sequence[Lexeme]) -> Evidence:
+        """Return what the filled cells of some tables show; cells are sorted."""
+        forms = tuple(forms_of(lexeme) for lexeme in lexemes)
+        names = {cell for lexeme in lexemes for cell in lexeme.cells}
+        lemma = [LEMMA] if any(LEMMA in cells for cells in forms) else []
+        return cls(forms, (*lemma, *sorted(names)))
+
+    def joined(self, other: Evidence) -> Evidence:
+        """Return the evidence of both; the other's lexemes come after this one's."""
+        names = set(self.cells) | set(other.cells)
+        lemma = [LEMMA] if LEMMA in names else []
+        return Evidence(self.lexemes + other.lexemes, (*lemma, *sorted(names - {LEMMA})))
+
+    @cached_property
+    def position_of(self) -> dict[str, int]:
+        """Position of each cell."""
+        return {cell: position for position, cell in enumerate(self.cells)}
+
+    @cached_property
+    def lexemes_with(self) -> dict[str, frozenset[int]]:
+        """Lexemes in which a cell is filled."""
+        having: dict[str, set[int]] = {cell: set() for cell in self.cells}
+        for number, forms in enumerate(self.lexemes):
+            for cell in forms:
+                having[cell].add(number)
+        return {cell: frozenset(numbers) for cell, numbers in having.items()}
+
+    @cached_property
+    def forms(self) -> list[str]:
+        """All forms, with repetitions."""
+        return [
+            f for forms in self.lexemes for alternatives in forms.values() for f in alternatives
+        ]
+
+    @cached_property
+    def costs(self) -> SymbolCosts:
+        """Costs of unmatched symbols in this language."""
+        return SymbolCosts.from_strings(dict.fromkeys(self.forms))
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """Symbols of all forms."""
+        return Alphabet.from_strings(self.forms)
+
+    @cached_property
+    def tags(self) -> dict[str, frozenset[str]]:
+        """Features of each cell."""
+        return {cell: tags_of(cell) for cell in self.cells}
+
+    @cached_property
+    def similarity_cc(self) -> FloatArray:
+        """float64[C, C], Jaccard similarity of the cells' features; 0 with the lemma."""
+        names = sorted(set().union(*self.tags.values()))
+        column = {name: n for n, name in enumerate(names)}
+        has_ct = np.zeros((len(self.cells), len(names)))
+        for row, cell in zip(has_ct, self.cells, strict=True):
+            row[[column[tag] for tag in self.tags[cell]]] = 1.0
+        both_cc = has_ct @ has_ct.T
+        size_c = has_ct.sum(axis=1)
+        similarity: FloatArray = both_cc / (size_c[:, None] + size_c - both_cc)
+        return similarity
+
+    @cached_property
+    def _first_forms(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Form numbers int32[C, lexemes] (-1: none), code points int32[F, S], lengths int32[F]."""
+        number_of: dict[str, int] = {}
+        form_cl = np.full((len(self.cells), len(self.lexemes)), -1, dtype=np.int32)
+        for lexeme, forms in enumerate(self.lexemes):
+            for cell, alternatives in forms.items():
+                number = number_of.setdefault(alternatives[0], len(number_of))
+                form_cl[self.position_of[cell], lexeme] = number
+        length_f = np.array([len(form) for form in number_of], dtype=np.int32)
+        symbol_fs = np.zeros((len(number_of), max(length_f, default=0) + 1), dtype=np.int32)
+        for row, form in zip(symbol_fs, number_of, strict=True):
+            row[: len(form)] = label_array(form)
+        return form_cl, symbol_fs, length_f
+
+    def reliability(self, source: str) -> tuple[FloatArray, IntArray]:
+        """Return how well one cell predicts each other one, and from how many lexemes we know.
+
+        Returns:
+            float64[C], the share of the commonest change from the source; int32[C], lexemes with
+            both cells filled.
+        """
+        if source not in self._reliability_of:
+            form_cl, symbol_fs, length_f = self._first_forms
+            self._reliability_of[source] = shares_of_commonest_change(
+                form_cl[self.position_of[source]], form_cl, symbol_fs, length_f
+            )
+        return self._reliability_of[source]
+
+    @cached_property
+    def _reliability_of(self) -> dict[str, tuple[FloatArray, IntArray]]:
+        return {}

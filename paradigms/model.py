@@ -1,0 +1,244 @@
+"""The model of a language's paradigms: learn from tables, complete others, save and load.
+
+Public names: `ParadigmModel`, `ModelFileError`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Self
+
+import pandas as pd
+import pynini
+
+from fsbp.alphabet import Alphabet
+from fsbp.ngrams import ngram_counts
+from fsbp.params import ParamVector
+from fsbp.variables import Acceptor
+from paradigms.archive import ModelFileError, read_archive, unusable, write_archive
+from paradigms.completer import Completer, completions_of
+from paradigms.evaluate import evaluate
+from paradigms.evidence import LEMMA, Evidence
+from paradigms.layout import LemmaUse
+from paradigms.lexemes import Candidate, Lexeme
+from paradigms.tables import completed_frame, frame_to_lexemes
+from paradigms.weights import Weights
+
+__all__ = ["ModelFileError", "ParadigmModel"]
+
+MAX_ORDER = 3
+MAX_ARCS = 1_000_000
+
+Tables = pd.DataFrame | Sequence[Lexeme]
+
+
+@dataclass
+class ParadigmModel:
+    """A joint model of the cells of a paradigm.
+
+    Each cell is a string variable, and so is the lemma where it is a form. What is given is
+    observed; the rest is inferred by belief propagation.
+
+    Args:
+        lemma: Whether the lemma column of a DataFrame is itself a form, or only an identifier.
+        adapt: Whether the given cells of the tables to complete join what was learned.
+        sources: "all" given cells speak about a hole, or the "lemma" only.
+        seed: Accepted for reproducible scripts: nothing in this model is drawn at random, so
+            every seed gives the same result.
+    """
+
+    lemma: LemmaUse = "form"
+    adapt: bool = True
+    sources: Literal["all", "lemma"] = "all"
+    seed: int = 0
+    weights: Weights = field(default_factory=Weights.shipped, repr=False)
+    _evidence: Evidence | None = field(default=None, init=False, repr=False)
+    _unary: Acceptor | None = field(default=None, init=False, repr=False)
+
+    def fit(self, tables: Tables) -> Self:
+        """Learn from the filled cells of some tables, complete or not.
+
+        Args:
+            tables: A DataFrame, long (lemma, form, features) or wide, or lexemes.
+
+        Raises:
+            ValueError: No cell is filled.
+        """
+        lexemes = self._lexemes(tables)
+        if not any(lexeme.given for lexeme in lexemes):
+            raise ValueError("no cell is filled: there is nothing to learn from")
+        self._evidence = Evidence.from_lexemes(lexemes)
+        self._unary = unary_acceptor(self._evidence)
+        return self
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the model has learned from.
+
+        Raises:
+            RuntimeError: It has not been fitted.
+        """
+        if self._evidence is None:
+            raise RuntimeError("the model has learned nothing yet: call fit first")
+        return self._evidence
+
+    def complete_lexemes(
+        self,
+        lexemes: Sequence[Lexeme],
+        jobs: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[dict[str, list[Candidate]]]:
+        """Return, for each lexeme, the candidates for each of its holes, best first.
+
+        Args:
+            lexemes: Any number.
+            jobs: Processes; the result does not depend on it.
+            progress: Called with the number of lexemes just completed.
+
+        Raises:
+            RuntimeError: The model has not been fitted.
+        """
+        own = Evidence.from_lexemes(lexemes)
+        known = self.evidence.joined(own if self.adapt else Evidence((), own.cells))
+        assert self._unary is not None
+        completer = Completer(known, self.weights, self._unary, self.sources == "lemma")
+        return completions_of(completer, lexemes, jobs, progress)
+
+    def complete(self, table: pd.DataFrame, jobs: int = 1) -> pd.DataFrame:
+        """Return a copy of a DataFrame with every hole filled by its likeliest form.
+
+        Args:
+            table: Long or wide; missing values and empty strings are holes.
+            jobs: Processes.
+        """
+        lexemes = frame_to_lexemes(table, lemma=self.lemma)
+        return completed_frame(table, self.complete_lexemes(lexemes, jobs), lemma=self.lemma)
+
+    def score(self, table: Tables, gold: Tables, jobs: int = 1) -> float:
+        """Return the share of holes whose likeliest form is right (0 to 1).
+
+        Args:
+            table: Tables with holes.
+            gold: The same tables, complete.
+            jobs: Processes.
+        """
+        lexemes = self._lexemes(table)
+        completions = self.complete_lexemes(lexemes, jobs)
+        filled = [
+            _filled(lexeme, candidates)
+            for lexeme, candidates in zip(lexemes, completions, strict=True)
+        ]
+        return evaluate(filled, self._lexemes(gold), lexemes).accuracy
+
+    def summary(self) -> dict[str, object]:
+        """Return what the model learned from, and how regular the cells are."""
+        evidence = self.evidence
+        filled = sum(len(forms) for forms in evidence.lexemes)
+        return {
+            "lexemes": len(evidence.lexemes),
+            "cells": len([cell for cell in evidence.cells if cell != LEMMA]),
+            "filled cells": filled,
+            "lemma is a form": LEMMA in evidence.cells,
+            "symbols": len(evidence.alphabet),
+            "vowels": "".join(sorted(evidence.costs.vowels)),
+            "best predictor of each cell": _best_predictors(evidence),
+            "weights": self.weights.to_dict(),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file: a zip of JSON, `.npz` and an OpenFst machine.
+
+        Raises:
+            RuntimeError: The model has not been fitted.
+            OSError: The file cannot be written.
+        """
+        evidence = self.evidence
+        assert self._unary is not None
+        numbered = [
+            {evidence.position_of[cell]: list(forms) for cell, forms in lexeme.items()}
+            for lexeme in evidence.lexemes
+        ]
+        weights = io.BytesIO()
+        ParamVector.from_slices({"sources": self.weights.theta}).save(weights)
+        settings = {"lemma": self.lemma, "sources": self.sources, "seed": self.seed}
+        write_archive(
+            path,
+            {
+                "settings.json": _json(settings),
+                "evidence.json": _json({"cells": evidence.cells, "lexemes": numbered}),
+                "alphabet.json": _json(self._unary.alphabet.symbols),
+                "weights.npz": weights.getvalue(),
+                "forms.fst": self._unary.fst.write_to_string(),
+            },
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the model in a file; nothing in it is executed.
+
+        Raises:
+            ModelFileError: The file is no model of this version, or is damaged.
+            OSError: The file cannot be read.
+        """
+        members = read_archive(path)
+        try:
+            settings = json.loads(members["settings.json"])
+            raw = json.loads(members["evidence.json"])
+            model = cls(**{key: settings[key] for key in ("lemma", "sources", "seed")})
+            cells = tuple(raw["cells"])
+            model._evidence = Evidence(
+                tuple(
+                    {cells[int(n)]: tuple(forms) for n, forms in lexeme.items()}
+                    for lexeme in raw["lexemes"]
+                ),
+                cells,
+            )
+            alphabet = Alphabet(tuple(json.loads(members["alphabet.json"])))
+            model._unary = Acceptor(pynini.Fst.read_from_string(members["forms.fst"]), alphabet)
+            theta = ParamVector.load(io.BytesIO(members["weights.npz"]))["sources"]
+            model.weights = Weights(theta)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise unusable(path, f"a part of the model is missing or damaged ({error})") from error
+        return model
+
+    def _lexemes(self, tables: Tables) -> list[Lexeme]:
+        if isinstance(tables, pd.DataFrame):
+            return frame_to_lexemes(tables, lemma=self.lemma)
+        return list(tables)
+
+
+def unary_acceptor(evidence: Evidence) -> Acceptor:
+    """Return an n-gram acceptor of the language's forms, of the largest order within `MAX_ARCS`."""
+    alphabet = evidence.alphabet
+    labels = [alphabet.labels(form) for form in evidence.forms]
+    for order in range(MAX_ORDER, 0, -1):
+        counts = ngram_counts(labels, len(alphabet), order)
+        if counts.automaton.next_ha.size <= MAX_ARCS or order == 1:
+            break
+    return Acceptor(counts.automaton.acceptor(counts.log_probs_hs()), alphabet)
+
+
+def _filled(lexeme: Lexeme, candidates: Mapping[str, Sequence[Candidate]]) -> Lexeme:
+    cells = {cell: forms or (candidates[cell][0].form,) for cell, forms in lexeme.cells.items()}
+    return Lexeme(lexeme.key, lexeme.lemma, cells)
+
+
+def _best_predictors(evidence: Evidence) -> dict[str, str]:
+    """Return, for each cell, the other cell that predicts it most regularly."""
+    best: dict[str, tuple[float, str]] = {}
+    for source in evidence.cells:
+        share_c, count_c = evidence.reliability(source)
+        for target, share, count in zip(evidence.cells, share_c, count_c, strict=True):
+            if source != target and count:
+                score = float(share * count / (count + 1))
+                if target not in best or score > best[target][0]:
+                    best[target] = (score, source)
+    return {target: source for target, (_, source) in best.items()}
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
