@@ -10,7 +10,7 @@ weights printed by OpenFst keep only nine significant digits. Public names: `Arc
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
@@ -118,7 +118,7 @@ class ArcArrays:
         """Return the same machine with other arc log-weights (float64[A], nats)."""
         return replace(self, log_weight_a=log_weight_a)
 
-    def projected(self, side: str) -> "ArcArrays":
+    def projected(self, side: Literal["input", "output"]) -> "ArcArrays":
         """Return the acceptor of one side's labels.
 
         Args:

@@ -26,7 +26,7 @@ def _moves(
     ilabel_2: IntArray,
     filtered: bool,
     room: int,
-) -> list[tuple[int, int]]:
+) -> list[tuple[np.int64, np.int64]]:
     """Return the moves from a pair of states as pairs of arcs, -1 for the machine that stays.
 
     Machine 1 moves alone only where the pair is not filtered. The list stops growing once it

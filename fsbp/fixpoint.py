@@ -75,22 +75,19 @@ def _best_within(
     target_a: IntArray,
     weight_a: FloatArray,
     beta: FloatArray,
-    component: IntArray,
 ) -> bool:
-    """Raise beta[states] to the best path within their component; False if a cycle gains."""
+    """Raise beta[states] of one component to the best paths; False if a cycle gains."""
     for _ in range(len(states) + 1):
         changed = False
         for state in states:
             value = beta[state]
             for i in range(first[state], first[state + 1]):
                 arc = order[i]
-                target = target_a[arc]
-                if component[target] == component[state]:
-                    candidate = weight_a[arc] + beta[target]
-                    rounding = 0.0 if value == -np.inf else 1e-12 * (1.0 + abs(value))
-                    if candidate > value + rounding:
-                        value = candidate
-                        changed = True
+                candidate = weight_a[arc] + beta[target_a[arc]]
+                rounding = 0.0 if value == -np.inf else 1e-12 * (1.0 + abs(value))
+                if candidate > value + rounding:
+                    value = candidate
+                    changed = True
             beta[state] = value
         if not changed:
             return True
@@ -178,7 +175,7 @@ def completions(
         exit_s = beta[members]
         if np.all(exit_s == -np.inf):
             continue
-        if not _best_within(members, *graph):
+        if not _best_within(members, first, order, target_a, weight_a, beta):
             raise divergent(semiring)
         if semiring == "max":
             continue

@@ -5,14 +5,20 @@ Public names: `FeatureIndex`, `ParamVector`.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import BinaryIO
+from zipfile import BadZipFile
 
 import numpy as np
 
 from fsbp.arrays import FloatArray
+
+_UNREADABLE = (
+    BadZipFile, EOFError, KeyError, NotImplementedError, OSError, ValueError, zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,6 @@ class ParamVector:
                 names = tuple(str(name) for name in archive["names"])
                 sizes = tuple(int(size) for size in archive["sizes"])
                 values = np.asarray(archive["values"], dtype=np.float64)
-        except (KeyError, OSError, EOFError) as error:
+        except _UNREADABLE as error:
             raise ValueError(f"not a parameter archive: {error}") from error
         return cls(names, sizes, values)

@@ -127,10 +127,24 @@ class RewriteModel:
         return len(self.weight_e)
 
     def distribution(self, source: str, excluded: int = -1) -> dict[str, float]:
-        """Return P(target | source) for every target with a rule; the rest is for unseen rules.
+        """Return P(target | source): the mean of the two kernels.
+
+        Args:
+            source: Any string; symbols never seen are copied.
+            excluded: Group whose examples do not count.
+
+        Cost: That of `kernels`.
+        """
+        factored, whole = self.kernels(source, excluded)
+        targets = dict.fromkeys((*factored, *whole))
+        return {y: 0.5 * (factored.get(y, 0.0) + whole.get(y, 0.0)) for y in targets}
+
+    def kernels(self, source: str, excluded: int = -1) -> tuple[dict[str, float], dict[str, float]]:
+        """Return P(target | source) with sides drawn independently, and with whole rules.
 
         Only the `MAX_LEFTS` likeliest left sides and the `MAX_RIGHTS` likeliest right sides and
-        rules that fit the source are applied, so the shares sum to at most one.
+        rules that fit the source are applied. The shares sum to at most one; the rest is for rules
+        never seen.
 
         Args:
             source: Any string; symbols never seen are copied.
@@ -138,29 +152,31 @@ class RewriteModel:
 
         Cost: O(E x shared context + rules x contexts).
         """
+        weight_e = self.weight_e
+        if excluded >= 0:
+            weight_e = np.where(self.group_e == excluded, 0.0, weight_e)
         left_r, right_r, whole_r = _rule_probabilities(
             label_array(source), self.symbols_el, self.length_e, self.left_e, self.right_e,
-            self.whole_e, np.where(self.group_e == excluded, 0.0, self.weight_e)
-            if excluded >= 0 else self.weight_e,
-            len(self.lefts), len(self.rights), len(self.wholes),
+            self.whole_e, weight_e, len(self.lefts), len(self.rights), len(self.wholes),
         )  # fmt: skip
         sides = _SideReadings(source, self.lefts, self.rights)
-        probability_of: dict[str, float] = {}
         lefts = _likeliest(left_r, sides.of_left, MAX_LEFTS)
         rights = _likeliest(right_r, sides.of_right, MAX_RIGHTS)
         left_total = sum(left_r[left] for left in lefts)
+        factored_of: dict[str, float] = {}
         for left in lefts:
             for right in rights:
-                share = 0.5 * left_r[left] / left_total * right_r[right]
-                _add(probability_of, sides.results(left, right), share)
+                share = float(left_r[left] / left_total * right_r[right])
+                _add(factored_of, sides.results(left, right), share)
+        whole_of: dict[str, float] = {}
         applied = 0
         for whole in np.argsort(-whole_r, kind="stable").tolist():
             results = sides.results(*self.wholes[whole])
-            _add(probability_of, results, 0.5 * whole_r[whole])
+            _add(whole_of, results, float(whole_r[whole]))
             applied += bool(results)
             if applied == MAX_RIGHTS:
                 break
-        return probability_of
+        return factored_of, whole_of
 
     def sources(self, target: str) -> list[str]:
         """Return every source that some pair of sides rewrites into the target, in a fixed order.
@@ -294,9 +310,11 @@ def _backed_off(
 ) -> FloatArray:
     """Return float64[num_rules], Witten-Bell over the contexts of 0, 1, 2, ... shared symbols.
 
-    A context with the same examples as the next shorter one adds nothing and is skipped.
+    A context with the same examples as the next shorter one adds nothing and is skipped; examples
+    without weight make no difference.
     """
-    order = np.argsort(shared_e)
+    weighing = np.flatnonzero(weight_e > 0.0)
+    order = weighing[np.argsort(shared_e[weighing])]
     count_r = np.zeros(num_rules)
     for e in range(len(rule_e)):
         count_r[rule_e[e]] += weight_e[e]

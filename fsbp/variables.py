@@ -28,6 +28,7 @@ from fsbp.alphabet import Alphabet
 from fsbp.arrays import ArcArrays, FloatArray, arrays_to_fst, fst_to_arrays, log_sum_exp
 from fsbp.pathsum import Semiring
 from fsbp.reading import Reader, reader
+from fsbp.tries import floored_trie
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class Acceptor(StringPotential):
         return [self.alphabet.text(labels) for labels in drawn]
 
     def entropy(self) -> float:
-        """Return the entropy of the distribution over paths (nats)."""
+        """Return the entropy of the distribution over strings (nats)."""
         return acceptors.entropy(self.fst)
 
 
@@ -245,7 +246,7 @@ class StringTable(StringPotential):
         labels = [extended.labels(text) for text in self.strings]
         if self.floor == -math.inf:
             return Acceptor(acceptors.table_acceptor(labels, self.log_weights_n), extended)
-        trie = _floored_trie(labels, self.log_weights_n, self.floor, len(extended))
+        trie = floored_trie(labels, self.log_weights_n, self.floor, len(extended))
         return Acceptor(arrays_to_fst(trie), extended)
 
     def log_total(self, semiring: Semiring = "sum") -> float:
@@ -298,7 +299,7 @@ class Scored(StringPotential):
     Args:
         score: Strings to log-weights, float64[N].
         bound: Returns an acceptor whose weights are nowhere below the scores; called when needed.
-        tight: Whether bound and scores are equal.
+        tight: Whether bound and scores are equal, for strings over the bound's alphabet.
     """
 
     score: Callable[[Sequence[str]], FloatArray]
@@ -360,42 +361,8 @@ class Scored(StringPotential):
         return self.to_acceptor(self.bounding_acceptor.alphabet).sample(n, rng)
 
     def entropy(self) -> float:
-        """Return the entropy of the tight bound's paths (nats)."""
+        """Return the entropy of the tight bound (nats)."""
         return self.to_acceptor(self.bounding_acceptor.alphabet).entropy()
 
 
 Potential: TypeAlias = StringPotential | FloatArray
-
-
-def _floored_trie(
-    label_strings: Sequence[Sequence[int]],
-    log_weights_n: FloatArray,
-    floor: float,
-    num_symbols: int,
-) -> ArcArrays:
-    """Return a complete trie: listed weights at listed strings, the floor at all others.
-
-    State 0 is the root and state 1 accepts whatever has left the trie.
-    """
-    children: list[dict[int, int]] = [{}, {label: 1 for label in range(1, num_symbols + 1)}]
-    final = [floor, floor]
-    for labels, log_weight in zip(label_strings, log_weights_n, strict=True):
-        state = 0
-        for label in labels:
-            if label not in children[state]:
-                children[state][label] = len(children)
-                children.append({})
-                final.append(floor)
-            state = children[state][label]
-        final[state] = float(log_weight)
-    target_sl = np.ones((len(children), num_symbols), dtype=np.int32)
-    for state, successors in enumerate(children):
-        for label, target in successors.items():
-            target_sl[state, label - 1] = target
-    label_sl = np.broadcast_to(np.arange(1, num_symbols + 1, dtype=np.int32), target_sl.shape)
-    source_sl = np.broadcast_to(np.arange(len(children), dtype=np.int32)[:, None], target_sl.shape)
-    label_a = label_sl.ravel()
-    return ArcArrays(
-        0, np.array(final), source_sl.ravel(), label_a, label_a, target_sl.ravel(),
-        np.zeros(target_sl.size),
-    )  # fmt: skip

@@ -6,6 +6,7 @@ what came out. The command line is in `paradigms.cli`.
 
 from paradigms.evaluate import Evaluation, evaluate
 from paradigms.lexemes import Candidate, Lexeme
+from paradigms.model import ModelFileError, ParadigmModel
 from paradigms.tables import (
     Table,
     TableError,
@@ -19,6 +20,8 @@ __all__ = [
     "Candidate",
     "Evaluation",
     "Lexeme",
+    "ModelFileError",
+    "ParadigmModel",
     "Table",
     "TableError",
     "candidates_frame",

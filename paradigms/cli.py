@@ -240,7 +240,7 @@ def complete(
             learned.adapt = not no_adapt
         else:
             adapt = bool(train) and not no_adapt
-            learned = fitted(sources[0] if sources else target, adapt=adapt, seed=seed)
+            learned = fitted(sources[0] if sources else target, reader.lemma, adapt, seed)
         with progress_bar("completing", len(lexemes)) as advance:
             completions = learned.complete_lexemes(lexemes, jobs=jobs, progress=advance)
     if details:
@@ -261,7 +261,7 @@ def train(table: str, output: str, seed: int, reader: Reader) -> None:
     """
     require_writable(output)
     (source,) = reader.tables(table)
-    fitted(source, adapt=True, seed=seed).save(output)
+    fitted(source, reader.lemma, True, seed).save(output)
     say(f"learned from {len(source.lexemes())} lexemes, written to {output}")
 
 
@@ -314,7 +314,7 @@ def inspect(model: str, as_json: bool) -> None:
         Console().print(summary_table(summary))
 
 
-def fitted(source: Table, *, adapt: bool, seed: int) -> ParadigmModel:
+def fitted(source: Table, lemma: LemmaUse, adapt: bool, seed: int) -> ParadigmModel:
     """A model that has learned from the table.
 
     Raises:
@@ -325,7 +325,7 @@ def fitted(source: Table, *, adapt: bool, seed: int) -> ParadigmModel:
         raise TableError("no cell is filled: nothing to learn from", remedy, source.name)
     console = Console(stderr=True)
     with console.status("learning") if console.is_terminal else nullcontext():
-        return ParadigmModel(seed=seed, adapt=adapt).fit(source.lexemes())
+        return ParadigmModel(lemma=lemma, adapt=adapt, seed=seed).fit(source.lexemes())
 
 
 def require_writable(*paths: str | None) -> None:

@@ -13,13 +13,18 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 import pandas as pd
-import pynini
 
 from fsbp.alphabet import Alphabet
 from fsbp.ngrams import ngram_counts
 from fsbp.params import ParamVector
 from fsbp.variables import Acceptor
-from paradigms.archive import ModelFileError, read_archive, unusable, write_archive
+from paradigms.archive import (
+    ModelFileError,
+    acceptor_in,
+    read_archive,
+    unusable,
+    write_archive,
+)
 from paradigms.completer import Completer, completions_of
 from paradigms.evaluate import evaluate
 from paradigms.evidence import LEMMA, Evidence
@@ -198,10 +203,10 @@ class ParadigmModel:
                 cells,
             )
             alphabet = Alphabet(tuple(json.loads(members["alphabet.json"])))
-            model._unary = Acceptor(pynini.Fst.read_from_string(members["forms.fst"]), alphabet)
+            model._unary = Acceptor(acceptor_in(members["forms.fst"], len(alphabet)), alphabet)
             theta = ParamVector.load(io.BytesIO(members["weights.npz"]))["sources"]
             model.weights = Weights(theta)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OSError) as error:
             raise unusable(path, f"a part of the model is missing or damaged ({error})") from error
         return model
 

@@ -14,6 +14,7 @@ from fsbp.acceptors import intersection, table_acceptor, universe_acceptor
 from fsbp.alphabet import Alphabet
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
+from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.table import TableFactor
 from fsbp.factors.transducer import TransducerFactor
@@ -21,6 +22,8 @@ from fsbp.inference.enumeration import enumerate_strings
 from fsbp.messages.base import MessageFamily
 from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
+from fsbp.rewrite_model import Example, RewriteModel
+from fsbp.rewrites import SymbolCosts
 from fsbp.transducers import EditTopology, edit_topology
 from fsbp.variables import Acceptor, Potential, StringTable, Variable
 
@@ -28,6 +31,15 @@ ALPHABET = Alphabet(("a", "b"))
 MAX_LENGTH = 3
 STRINGS = enumerate_strings(ALPHABET, MAX_LENGTH)
 TOPOLOGY = edit_topology(ALPHABET)
+REWRITES = RewriteModel.from_examples(
+    [
+        Example("a", "ab", 2.0, 0),
+        Example("ba", "bab", 1.0, 1),
+        Example("ab", "aa", 1.0, 2),
+        Example("bba", "b", 0.5, 3),
+    ],
+    SymbolCosts(frozenset("a")),
+)
 
 S, T = Variable("S", ALPHABET), Variable("T", ALPHABET)
 COLOUR = Variable("colour", ("red", "green", "blue"))
@@ -136,6 +148,9 @@ def _factor_cases() -> list[FactorCase]:
             "transducer-class-history",
             transducer_factor(S, T, rng, edit_topology(ALPHABET, history="class")),
         ),
+        FactorCase("rewrite", RewriteFactor(S, T, REWRITES, 1.3)),
+        FactorCase("rewrite-without-a-group", RewriteFactor(S, T, REWRITES, 0.4, excluded=1)),
+        FactorCase("rewrite-negative", RewriteFactor(S, T, REWRITES, -0.7, floor=0.1)),
         FactorCase("table-unary", TableFactor((COLOUR,), rng.normal(size=3))),
         FactorCase("table-binary", TableFactor((COLOUR, FLAG), rng.normal(size=(3, 2)))),
         FactorCase(

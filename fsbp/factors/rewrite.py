@@ -6,6 +6,7 @@ Public names: `RewriteFactor`.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self, cast
@@ -15,6 +16,7 @@ import numpy as np
 from fsbp.arrays import FloatArray, log_sum_exp
 from fsbp.factors.base import Assignment, Factor, Incoming
 from fsbp.pathsum import Semiring
+from fsbp.potentials import log_total
 from fsbp.rewrite_model import RewriteModel
 from fsbp.variables import Potential, StringPotential, StringTable, Variable
 
@@ -95,22 +97,40 @@ class RewriteFactor(Factor):
             links = self._links_to(given.strings)
         return _message(links, given, self.exponent, semiring)
 
+    def log_total(self, incoming: Incoming, semiring: Semiring) -> float:
+        """Return the log of the sum (maximum) of exp(log_score + both incoming potentials).
+
+        Args:
+            incoming: A potential for each of the two variables.
+            semiring: "sum" or "max".
+
+        Raises:
+            ValueError: An incoming machine accepts more than `MAX_STRINGS` strings.
+        """
+        return log_total(self._weighed(incoming)[1].ravel(), semiring)
+
     def expected_counts(self, incoming: Incoming) -> FloatArray:
         """Return float64[1], the expected log-evidence over the listed sources and targets.
 
         Args:
             incoming: A potential for each of the two variables.
+
+        Raises:
+            ValueError: An incoming machine accepts more than `MAX_STRINGS` strings.
         """
+        evidence_xy, weight_xy = self._weighed(incoming)
+        probability_xy = np.exp(weight_xy - log_sum_exp(weight_xy))
+        return np.array([(probability_xy * evidence_xy).sum()])
+
+    def _weighed(self, incoming: Incoming) -> tuple[FloatArray, FloatArray]:
+        """Return the log-evidence and the log-weight of all listed pairs, float64[X, Y] each."""
         source, target = _listed(incoming[self.source]), _listed(incoming[self.target])
         evidence_xy = np.zeros((len(source.strings), len(target.strings)))
         for row, x in zip(evidence_xy, source.strings, strict=True):
             evidence_of = self.log_evidence(x)
             row[:] = [evidence_of.get(y, 0.0) for y in target.strings]
-        weight_xy = (
-            self.exponent * evidence_xy + source.log_weights_n[:, None] + target.log_weights_n
-        )
-        probability_xy = np.exp(weight_xy - log_sum_exp(weight_xy))
-        return np.array([(probability_xy * evidence_xy).sum()])
+        weight_x, weight_y = source.log_weights_n, target.log_weights_n
+        return evidence_xy, self.exponent * evidence_xy + weight_x[:, None] + weight_y
 
     def _links_to(self, targets: Sequence[str]) -> list[tuple[str, str, float]]:
         """Return every source, target and log-evidence where rules lead to one of the targets."""
@@ -126,24 +146,31 @@ def _message(
 ) -> StringTable:
     """Return the message over the first strings of the links, from a table over the second ones.
 
-    Linked strings gain exp(exponent x evidence) - 1 of the weight of what they are linked to;
-    every string has the weight of the whole table besides.
+    Strings that nothing links have the weight of the whole table.
     """
     if not given.strings:
         return StringTable((), np.zeros(0), floor=0.0)
-    base = given.log_total(semiring)
-    gain_of: dict[str, float] = {}
+    evidence_of: dict[str, dict[str, float]] = defaultdict(dict)
     for reached, origin, evidence in links:
-        weight = given.weight_of[origin] - base
-        if semiring == "max":
-            gain = weight + exponent * evidence
-            gain_of[reached] = max(gain_of.get(reached, 0.0), gain)
-        else:
-            gain = math.exp(weight) * math.expm1(exponent * evidence)
-            gain_of[reached] = gain_of.get(reached, 0.0) + gain
-    gains = np.array(list(gain_of.values()))
-    log_weights_n = gains if semiring == "max" else np.log1p(gains)
-    return StringTable(tuple(gain_of), log_weights_n + base, floor=base)
+        evidence_of[reached][origin] = exponent * evidence
+    base = given.log_total(semiring)
+    if semiring == "max":
+        weights = [
+            max(weight + linked.get(origin, 0.0) for origin, weight in given.weight_of.items())
+            for linked in evidence_of.values()
+        ]
+    else:
+        weights = [
+            base
+            + math.log1p(
+                sum(
+                    math.exp(given.weight_of[origin] - base) * math.expm1(evidence)
+                    for origin, evidence in linked.items()
+                )
+            )
+            for linked in evidence_of.values()
+        ]
+    return StringTable(tuple(evidence_of), np.array(weights), floor=base)
 
 
 def _listed(potential: Potential) -> StringTable:

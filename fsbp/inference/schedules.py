@@ -40,7 +40,7 @@ def two_pass(graph: FactorGraph, queries: Collection[int]) -> tuple[list[int], l
         root = next((variable for variable in component if variable in wanted), None)
         if root is not None:
             roots.append(root)
-            towards, away = _passes(graph, root, wanted)
+            towards, away = _passes(graph, root, wanted.intersection(component))
             order += towards
             order += away
     return order, roots

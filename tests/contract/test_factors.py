@@ -99,7 +99,7 @@ def test_expected_counts_are_the_gradient(case: FactorCase, seed: int) -> None:
     counts = factor.expected_counts(incoming)
     assert counts.shape == factor.theta.shape
     step = 1e-4
-    for p in range(len(factor.theta)):
+    for p in range(seed, len(factor.theta), 1 + len(factor.theta) // 40):
         totals = []
         for sign in (2, 1, -1, -2):
             theta = factor.theta.copy()

@@ -166,4 +166,5 @@ def test_machines_that_accept_nothing():
     with pytest.raises(ValueError, match="accepts nothing"):
         entropy(EMPTY)
     assert k_best_strings(EMPTY, 3) == []
+    assert length_restricted(fst_to_arrays(length_restricted(EMPTY, 2)), 2).num_states() == 0
     assert k_best_strings(intersection(EMPTY, loop(0.5), 10), 3) == []

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsbp import kbest
-from fsbp.acceptors import universe_acceptor
+from fsbp.acceptors import table_acceptor, universe_acceptor
+from fsbp.arrays import ArcArrays, fst_to_arrays
 from fsbp.composition import MachineTooLargeError
 from fsbp.fixpoint import DivergentSumError
 from fsbp.kbest import best_strings, k_best_strings
@@ -24,6 +25,31 @@ def test_k_best_is_sorted_enumeration(arrays, k, semiring):
         assert weight == pytest.approx(expected[string], abs=1e-11)
     weights = [weight for _, weight in listed]
     assert weights == pytest.approx(sorted(expected.values(), reverse=True)[:k], abs=1e-11)
+
+
+@pytest.mark.parametrize("semiring", ["sum", "max"])
+@pytest.mark.parametrize("seed", range(6))
+def test_k_best_among_dozens_of_ambiguous_strings(seed, semiring):
+    rng = np.random.default_rng(seed)
+    source_a = rng.integers(0, 8, 45)
+    target_a = np.minimum(source_a + rng.integers(1, 3, 45), 8)
+    label_a = rng.integers(0, 3, 45)
+    weight_a = rng.normal(0.0, 2.0, 45) + 3.0 * rng.random(9)[target_a]
+    arrays = ArcArrays.from_arcs(0, np.zeros(9), source_a, label_a, label_a, target_a, weight_a)
+    expected = enumerated_strings(arrays, semiring)
+    assert len(expected) > 30
+    ranked = sorted(expected.values(), reverse=True)
+    for k in (1, 5, 20):
+        listed = k_best_strings(arrays, k, semiring)
+        assert [weight for _, weight in listed] == pytest.approx(ranked[:k], abs=1e-10)
+        assert all(expected[s] == pytest.approx(w, abs=1e-10) for s, w in listed)
+
+
+def test_the_best_string_may_have_a_poor_prefix():
+    late = table_acceptor([(1,), (1, 1), (2, 2, 2)], [-2.0, -3.0, -1.0])
+    detour = fst_to_arrays(late)
+    reweighted = detour.with_log_weights(np.array([0.0, -50.0, 0.0, 50.0, 0.0]))
+    assert [s for s, _ in k_best_strings(reweighted, 2)] == [(2, 2, 2), (1,)]
 
 
 @quick

@@ -28,6 +28,22 @@ def test_strings_through_epsilon_cycles_are_the_linear_solution(arrays):
     np.testing.assert_allclose(string_log_weights(arrays, SHORT_STRINGS), expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_dense_epsilon_cycles_are_the_linear_solution(seed):
+    rng = np.random.default_rng(seed)
+    size = 5
+    source_a, target_a, label_a = np.indices((size, size, 3)).reshape(3, -1)
+    weight_a = np.log(rng.uniform(0.0, 0.3, len(label_a)))
+    arrays = ArcArrays.from_arcs(
+        0, rng.normal(size=size), source_a, label_a, label_a, target_a, weight_a
+    )
+    np.testing.assert_allclose(
+        string_log_weights(arrays, SHORT_STRINGS),
+        np.log([solved_string(arrays, string) for string in SHORT_STRINGS]),
+        atol=1e-10,
+    )
+
+
 @quick
 @given(machines(cyclic=True))
 def test_best_path_of_a_string_bounds_the_sum(arrays):

@@ -103,6 +103,22 @@ def test_feature_names_are_distinct_and_every_one_occurs():
         assert topology.features_af.max() == 1.0
 
 
+def test_feature_names_are_those_of_the_documentation():
+    known, expected = AB.symbols, set()
+    for previous in ("", *known):
+        for x in known:
+            expected.update(names_by_hand("copy", x, x, previous, known))
+            expected.update(names_by_hand("insert", "", x, previous, known))
+            expected.update(names_by_hand("delete", x, "", previous, known))
+            expected.update(
+                name
+                for y in known
+                if x != y
+                for name in names_by_hand("substitute", x, y, previous, known)
+            )
+    assert set(edit_topology(AB).feature_names) == expected
+
+
 def test_one_context_changes_only_what_follows_it():
     topology = edit_topology(AB)
     theta = topology.theta({"insert > 'b' after 'a'": 2.0})

@@ -21,13 +21,14 @@ class FakeModel:
 
     calls: ClassVar[list[tuple[str, object]]] = []
 
-    seed: int = 0
+    lemma: str = "form"
     adapt: bool = True
+    seed: int = 0
     learned: list[str] = field(default_factory=list)
 
     def fit(self, lexemes: Sequence[Lexeme]) -> FakeModel:
         self.learned = [lexeme.key for lexeme in lexemes]
-        self.calls.append(("fit", self.learned))
+        self.calls.append(("fit", (self.lemma, self.learned)))
         return self
 
     def complete_lexemes(

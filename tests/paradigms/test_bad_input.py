@@ -1,6 +1,7 @@
 """Every kind of bad input, through the command line and the real model."""
 
 import unicodedata
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,7 +155,7 @@ def test_foreign_models_are_refused_in_one_line(run: Run, data: bytes) -> None:
     assert not Path("out").exists()
 
 
-def test_a_damaged_model_is_refused(run: Run) -> None:
+def test_a_model_cut_short_is_refused(run: Run) -> None:
     Path("t").write_text(KNOWN + HOLES)
     assert run("train", "t", "-o", "m").exit_code == 0
     data = Path("m").read_bytes()
@@ -162,3 +163,23 @@ def test_a_damaged_model_is_refused(run: Run) -> None:
     result = run("inspect", "m")
     assert result.exit_code == 2
     assert result.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("keep", [None, 0.0, 0.5])
+def test_a_model_with_a_damaged_part_is_refused(run: Run, keep: float | None) -> None:
+    Path("t").write_text(KNOWN + HOLES)
+    assert run("train", "t", "-o", "m").exit_code == 0
+    with zipfile.ZipFile("m") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    assert len(parts) > 2
+    for damaged in parts:
+        with zipfile.ZipFile("m", "w") as archive:
+            for name, content in parts.items():
+                if name != damaged:
+                    archive.writestr(name, content)
+                elif keep is not None:
+                    archive.writestr(name, content[: int(keep * len(content))])
+        result = run("inspect", "m")
+        assert (damaged, result.exit_code) == (damaged, 2)
+        assert result.output.startswith("Error: m: ")
+        assert result.output.count("\n") == 1

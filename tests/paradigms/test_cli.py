@@ -28,7 +28,10 @@ def test_complete_learns_from_the_table_itself(run: Run, fake_model: type) -> No
     result = run("complete", "holes.csv", "-o", "full.csv", "--details", "d.tsv", "--jobs", "2")
     assert (result.exit_code, result.output) == (0, "")
     assert Path("full.csv").read_text() == FULL
-    assert fake_model.calls == [("fit", ["Tag", "Weg"]), ("complete", (False, 2, False))]
+    assert fake_model.calls == [
+        ("fit", ("form", ["Tag", "Weg"])),
+        ("complete", (False, 2, False)),
+    ]
     assert Path("d.tsv").read_text().splitlines()[-2:] == [
         "Weg\tPL\t1\tWeg+PL\t0.750000\tpredicted",
         "Weg\tPL\t2\tother\t0.200000\tpredicted",
@@ -43,7 +46,7 @@ def test_complete_learns_from_another_table(
     Path("known.tsv").write_text("Bau\tBaus\tN;GEN\n")
     result = run("complete", "holes.csv", "--train", "known.tsv", "-o", "full.csv", *option)
     assert result.exit_code == 0
-    assert fake_model.calls == [("fit", ["Bau"]), ("complete", (adapts, 1, False))]
+    assert fake_model.calls == [("fit", ("form", ["Bau"])), ("complete", (adapts, 1, False))]
 
 
 @pytest.mark.usefixtures("holes")
@@ -65,12 +68,12 @@ def test_a_table_without_holes_is_copied_without_learning(run: Run, fake_model: 
     assert fake_model.calls == []
 
 
-@pytest.mark.usefixtures("fake_model")
-def test_table_options_are_obeyed(run: Run) -> None:
+def test_table_options_are_obeyed(run: Run, fake_model: type) -> None:
     Path("t.tsv").write_text("id\tstem\tSG\tPL\n7\ttag\ta/b\t\n")
     arguments = ("complete", "t.tsv", "-o", "out.tsv", "--details", "d.tsv")
     options = ("--lemma", "id", "--alternatives", "/", "--extra", "stem", "--format", "wide")
     assert run(*arguments, *options).exit_code == 0
+    assert fake_model.calls[0] == ("fit", ("id", ["7"]))
     assert Path("out.tsv").read_text() == "id\tstem\tSG\tPL\n7\ttag\ta/b\t7+PL\n"
     assert [line.split("\t")[:4] for line in Path("d.tsv").read_text().splitlines()[1:3]] == [
         ["7", "SG", "1", "a"],

@@ -1,0 +1,306 @@
+"""The messages of one run of belief propagation.
+
+Factors' messages are kept as sent and as projected; products of messages are made when a factor
+or a belief asks, and kept until one of their messages changes.
+
+Public names: `Mailbox`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from fsbp.arrays import FloatArray
+from fsbp.graph import FactorGraph
+from fsbp.inference.beliefs import Belief
+from fsbp.inference.schedules import Schedule, two_pass
+from fsbp.messages.base import MessageFamily
+from fsbp.pathsum import DivergentSumError, Semiring
+from fsbp.potentials import (
+    cavities,
+    damped,
+    difference,
+    log_inner,
+    log_total,
+    normalised,
+    point,
+    product,
+)
+from fsbp.variables import Potential, StringTable, Variable
+
+
+class Mailbox:
+    """The messages of one run: from factors as sent and as projected, products on demand.
+
+    Args:
+        graph: Factors and evidence.
+        family: What string messages look like.
+        semiring: "sum" or "max".
+        rng: For families that sample.
+    """
+
+    def __init__(
+        self,
+        graph: FactorGraph,
+        family: MessageFamily,
+        semiring: Semiring,
+        rng: np.random.Generator,
+    ) -> None:
+        """Make a mailbox without messages."""
+        self.graph = graph
+        self.family = family
+        self.semiring = semiring
+        self.rng = rng
+        self.updates = 0
+        self.on_forest = False
+        self._roots: list[int] = []
+        self._sent: dict[int, Potential] = {}
+        self._proposals: dict[int, Potential] = {}
+        self._inboxes: dict[int, dict[int, Potential]] = {}
+        self._outboxes: dict[int, dict[int, Potential]] = {}
+        self._evidence = {
+            graph.variable(name): point(graph.variable(name), value)
+            for name, value in graph.evidence.items()
+        }
+
+    def pass_twice(self, wanted: list[int]) -> None:
+        """Compute the messages that the wanted beliefs of a forest need."""
+        self.on_forest = True
+        free = set(self.graph.free)
+        order, self._roots = two_pass(self.graph, [v for v in wanted if v in free])
+        for edge in order:
+            self.set(edge, self.from_factor(edge))
+
+    def iterate(
+        self, schedule: Schedule, damping: float, max_updates: int, tolerance: float
+    ) -> bool:
+        """Update messages until none would change, or return False.
+
+        An edge's priority is the largest change of its factor's other inputs since its last
+        update: 1 before the first, infinite once a neighbour has spoken for the first time.
+        Messages of factors with one free variable are computed once, before the loop.
+        """
+        edges, edges_of_factor = self.graph.edges, self.graph.edges_of_factor
+        constant = [e for e, (factor, _) in enumerate(edges) if len(edges_of_factor[factor]) == 1]
+        priority_e = np.ones(len(edges))
+        priority_e[constant] = 0.0
+        for edge in constant:
+            self._replace(edge, self.from_factor(edge), 0.0, priority_e)
+        steps = 0
+        while priority_e.max(initial=0.0) > tolerance:
+            if self.updates >= max_updates:
+                return False
+            batch = [e for e in schedule(priority_e, steps) if priority_e[e] > tolerance]
+            steps += 1
+            computed = [(edge, self.from_factor(edge)) for edge in batch]
+            priority_e[batch] = 0.0
+            for edge, message in computed:
+                self._replace(edge, message, damping, priority_e)
+        return True
+
+    def _replace(
+        self, edge: int, message: Potential, damping: float, priority_e: FloatArray
+    ) -> None:
+        """Set one message, damped, and raise the priority of the edges that depend on it."""
+        variable = self.graph.edges[edge].variable
+        before = self._inbox(variable)
+        if edge in self._sent:
+            message = damped(message, self._sent[edge], damping)
+        self.set(edge, message)
+        change_of = _changes(before, self._inbox(variable))
+        own = change_of.get(edge, 0.0)
+        if own < math.inf:
+            priority_e[edge] = max(priority_e[edge], own * damping / (1.0 - damping))
+        for other in self.graph.edges_of_variable[variable]:
+            change = max((c for e, c in change_of.items() if e != other), default=0.0)
+            for dependent in self.graph.edges_of_factor[self.graph.edges[other].factor]:
+                if dependent != other:
+                    priority_e[dependent] = max(priority_e[dependent], change)
+
+    def set(self, edge: int, message: Potential) -> None:
+        """Store what a factor sent; products that depend on it are forgotten."""
+        variable = self.graph.edges[edge].variable
+        self._sent[edge] = message
+        self._inboxes.pop(variable, None)
+        self._outboxes.pop(variable, None)
+        self._proposals[edge] = self._proposal(variable, message)
+
+    def from_factor(self, edge: int) -> Potential:
+        """Return the message along an edge, computed from the current messages to its factor."""
+        factor, variable = self.graph.edges[edge]
+        self.updates += 1
+        return self.graph.factors[factor].message_to(
+            self.graph.variables[variable], self._incoming(factor, except_edge=edge), self.semiring
+        )
+
+    def incoming(self, factor: int) -> dict[Variable, Potential]:
+        """Return the messages to a factor from all its variables."""
+        return self._incoming(factor, except_edge=-1)
+
+    def _incoming(self, factor: int, except_edge: int) -> dict[Variable, Potential]:
+        incoming: dict[Variable, Potential] = {}
+        for variable in self.graph.factors[factor].variables:
+            if variable in self._evidence:
+                incoming[variable] = self._evidence[variable]
+        for edge in self.graph.edges_of_factor[factor]:
+            if edge != except_edge:
+                variable = self.graph.variables[self.graph.edges[edge].variable]
+                incoming[variable] = self.to_factor(edge)
+        return incoming
+
+    def to_factor(self, edge: int) -> Potential:
+        """Return the product of the messages to a variable from its other factors.
+
+        On loops its best entry is put at 0, so that weights do not grow round after round.
+        """
+        variable = self.graph.edges[edge].variable
+        outbox = self._outboxes.setdefault(variable, {})
+        if edge not in outbox:
+            for other, message in self._products(variable, edge).items():
+                outbox[other] = message if self.on_forest else normalised(message)
+        return outbox[edge]
+
+    def _products(self, variable: int, edge: int) -> dict[int, Potential]:
+        """Return the product of all messages to a variable but one edge's, by edge.
+
+        Tables and lists yield all such products in one pass; machines only the one asked for.
+        """
+        inbox = self._inbox(variable)
+        if edge in inbox and len(inbox) > 1 and _are_lists(inbox.values()):
+            return dict(zip(inbox, cavities(list(inbox.values())), strict=True))
+        others = [message for other, message in inbox.items() if other != edge]
+        return {edge: self._product(variable, others)}
+
+    def _product(self, variable: int, messages: list[Potential]) -> Potential:
+        if not messages:
+            return self.family.uniform(self.graph.variables[variable])
+        return product(messages, self.family.max_arcs)
+
+    def _inbox(self, variable: int) -> dict[int, Potential]:
+        """Return the messages to a variable, each projected against all the others, by edge."""
+        if variable not in self._inboxes:
+            self._inboxes[variable] = self._projected_together(variable)
+        return self._inboxes[variable]
+
+    def _projected_together(self, variable: int) -> dict[int, Potential]:
+        """Return the messages to a variable; those that projection shortened, projected anew.
+
+        A first projection sees no other message; the second one sees what all others propose.
+        """
+        inbox = {
+            edge: self._proposals[edge]
+            for edge in self.graph.edges_of_variable[variable]
+            if edge in self._proposals
+        }
+        whose, final = self.graph.variables[variable], dict(inbox)
+        for edge, proposal in inbox.items():
+            if self._is_shortened(edge, proposal):
+                others = [message for other, message in inbox.items() if other != edge]
+                context = self.family.context(whose, others)
+                if others and _lists_anything(context):
+                    final[edge] = self.family.project(whose, self._sent[edge], context, self.rng)
+        return final
+
+    def _is_shortened(self, edge: int, proposal: Potential) -> bool:
+        """Return whether a proposal leaves out strings that the message has weights for."""
+        sent = self._sent[edge]
+        if isinstance(sent, StringTable) and isinstance(proposal, StringTable):
+            return len(proposal.strings) < len(sent.strings)
+        return isinstance(proposal, StringTable)
+
+    def _proposal(self, variable: int, message: Potential) -> Potential:
+        """Return a message's projection before others are known: nothing, where it has no sum."""
+        whose = self.graph.variables[variable]
+        uniform = self.family.uniform(whose)
+        try:
+            return self.family.project(whose, message, uniform, self.rng)
+        except DivergentSumError:
+            return uniform
+
+    def belief(self, variable: int) -> Belief:
+        """Return the product of all messages to a variable, or its observed value."""
+        whose = self.graph.variables[variable]
+        if whose in self._evidence:
+            return Belief(whose, self._evidence[whose], self.semiring)
+        potential = self._product(variable, list(self._inbox(variable).values()))
+        if not _lists_anything(potential):
+            self._check_sums(variable)
+        return Belief(whose, potential, self.semiring)
+
+    def _check_sums(self, variable: int) -> None:
+        """Raise if no string is listed because a message has no finite sum.
+
+        Raises:
+            DivergentSumError: A message has no best strings, and no other message lists any.
+        """
+        whose = self.graph.variables[variable]
+        for edge in self._inbox(variable):
+            uniform = self.family.uniform(whose)
+            self.family.project(whose, self._sent[edge], uniform, self.rng)
+
+    def expected_counts(self, factor: int) -> FloatArray:
+        """Return the gradient of log Z in a factor's parameters."""
+        return self.graph.factors[factor].expected_counts(self.incoming(factor))
+
+    def log_partition(self) -> float:
+        """Return log Z, completing the first pass of a forest where queries left it out."""
+        constants = self._log_score_of_observed()
+        if not self.on_forest:
+            return constants + self._bethe()
+        done = set(self._roots)
+        for component in self.graph.components:
+            if done.isdisjoint(component):
+                order, roots = two_pass(self.graph, component[:1])
+                for edge in order:
+                    self.set(edge, self.from_factor(edge))
+                self._roots += roots
+        totals = [log_total(self.belief(root).potential, self.semiring) for root in self._roots]
+        return constants + math.fsum(totals)
+
+    def _log_score_of_observed(self) -> float:
+        """Return the log-score of the factors all of whose variables are observed."""
+        evidence = {self.graph.variable(n): value for n, value in self.graph.evidence.items()}
+        return math.fsum(
+            factor.log_score(evidence)
+            for factor, edges in zip(self.graph.factors, self.graph.edges_of_factor, strict=True)
+            if not edges
+        )
+
+    def _bethe(self) -> float:
+        """Return sum_f log Z_f + sum_v log Z_v - sum_e log Z_e.
+
+        Z_v is the total of the product of all messages to v, Z_e that of the two messages along an
+        edge, and Z_f that of a message from f, computed anew, times the one it meets.
+        """
+        terms = []
+        for edges in self.graph.edges_of_factor:
+            if edges:
+                outgoing, meeting = self.from_factor(edges[0]), self.to_factor(edges[0])
+                terms.append(log_inner(outgoing, meeting, self.semiring))
+        for variable in self.graph.free:
+            terms.append(log_total(self.belief(variable).potential, self.semiring))
+            for edge, message in self._inbox(variable).items():
+                terms.append(-log_inner(message, self.to_factor(edge), self.semiring))
+        return math.fsum(terms)
+
+
+def _changes(before: Mapping[int, Potential], after: Mapping[int, Potential]) -> dict[int, float]:
+    """Return by how much each message has changed, those that have; infinite for a first one."""
+    changes = {}
+    for edge, message in after.items():
+        if edge not in before:
+            changes[edge] = math.inf
+        elif message is not before[edge]:
+            changes[edge] = difference(message, before[edge])
+    return changes
+
+
+def _lists_anything(message: Potential) -> bool:
+    return not isinstance(message, StringTable) or bool(message.strings)
+
+
+def _are_lists(messages: Iterable[Potential]) -> bool:
+    return all(isinstance(message, np.ndarray | StringTable) for message in messages)

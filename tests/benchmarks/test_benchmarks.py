@@ -1,0 +1,67 @@
+"""The benchmarks run on small data of the published shape and end with one JSON object."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PLURALS = {
+    "Hund": "Hunde", "Tisch": "Tische", "Fisch": "Fische", "Blume": "Blumen", "Nase": "Nasen",
+}  # fmt: skip
+
+
+def rows(nouns: list[str], hidden: str = "", key: str = "") -> str:
+    """Three cells for each noun as lemma, form and features; the hidden cell is a hole."""
+    lines = []
+    for number, noun in enumerate(nouns):
+        plural = PLURALS[noun]
+        dative = plural if plural.endswith("n") else plural + "n"
+        for cell, form in (("N;NOM;SG", noun), ("N;NOM;PL", plural), ("N;DAT;PL", dative)):
+            name = f"{key}{number}" if key else noun
+            lines.append(f"{name}\t{'' if cell == hidden else form}\t{cell}\n")
+    return "".join(lines)
+
+
+def report(script: str, *arguments: str) -> dict[str, Any]:
+    """The JSON object on the last line that a benchmark prints."""
+    command = [sys.executable, str(BENCHMARKS / script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_sigmorphon2017(tmp_path: Path) -> None:
+    train, dev = ["Hund", "Tisch", "Blume"], ["Fisch", "Nase"]
+    (tmp_path / "german-train-low").write_text(rows(train))
+    (tmp_path / "german-covered-dev").write_text(rows(dev, hidden="N;DAT;PL"))
+    (tmp_path / "german-uncovered-dev").write_text(rows(dev))
+    found = report("sigmorphon2017.py", "--data", str(tmp_path), "--jobs", "1", "--compare-lemma")
+    assert list(found["languages"]) == ["german"]
+    assert found["languages"]["german"]["holes"] == 2
+    assert found["macro"]["accuracy"] == 100
+    assert found["against_lemma_only"]["margin"] >= 0
+    assert found["peak_mebibytes"] > 0
+
+
+def test_pcfp(tmp_path: Path) -> None:
+    nouns = list(PLURALS)
+    (tmp_path / "de.N.2.tsv").write_text(
+        rows(nouns[:2], key="a") + rows(nouns[3:4], key="b") + rows(nouns[2:], "N;DAT;PL", key="c")
+    )
+    (tmp_path / "de.N.gold.tsv").write_text(
+        rows(nouns[:2], key="a") + rows(nouns[3:4], key="b") + rows(nouns[2:], key="c")
+    )
+    found = report("pcfp.py", "--data", str(tmp_path), "--n", "2", "--jobs", "1")
+    assert found["shown"]["2"]["de.N"]["holes"] == 3
+    assert found["shown"]["2"]["de.N"]["accuracy"] == 100
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCHMARKS / "pcfp.py"), "--data", str(tmp_path), "--sets", "xx"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "xx.gold.tsv" in done.stderr
