@@ -10,7 +10,7 @@ Public names: `Example`, `RewriteModel`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -45,13 +45,11 @@ class Example(NamedTuple):
         source: The string rewritten.
         target: The result.
         weight: How often it counts.
-        group: What it comes from, so that a query can leave its own examples out.
     """
 
     source: str
     target: str
     weight: float = 1.0
-    group: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,6 @@ class RewriteModel:
         right_e: int32[E], right side of each example.
         whole_e: int32[E], rule of each example.
         weight_e: float64[E].
-        group_e: int32[E].
         symbols_el: int32[E, L], code points of the sources, padded.
         length_e: int32[E], lengths of the sources.
 
@@ -80,7 +77,6 @@ class RewriteModel:
     right_e: IntArray
     whole_e: IntArray
     weight_e: FloatArray
-    group_e: IntArray
     symbols_el: IntArray
     length_e: IntArray
 
@@ -116,7 +112,6 @@ class RewriteModel:
             right_e=right_e,
             whole_e=np.array([number_of[pair] for pair in pairs], dtype=np.int32),
             weight_e=np.array([example.weight for example in examples], dtype=np.float64),
-            group_e=np.array([example.group for example in examples], dtype=np.int32),
             symbols_el=symbols_el,
             length_e=length_e,
         )
@@ -126,21 +121,8 @@ class RewriteModel:
         """How many examples the model holds."""
         return len(self.weight_e)
 
-    def distribution(self, source: str, excluded: int = -1) -> dict[str, float]:
-        """Return P(target | source): the mean of the two kernels.
-
-        Args:
-            source: Any string; symbols never seen are copied.
-            excluded: Group whose examples do not count.
-
-        Cost: That of `kernels`.
-        """
-        factored, whole = self.kernels(source, excluded)
-        targets = dict.fromkeys((*factored, *whole))
-        return {y: 0.5 * (factored.get(y, 0.0) + whole.get(y, 0.0)) for y in targets}
-
-    def kernels(self, source: str, excluded: int = -1) -> tuple[dict[str, float], dict[str, float]]:
-        """Return P(target | source) with sides drawn independently, and with whole rules.
+    def distribution(self, source: str) -> dict[str, float]:
+        """Return P(target | source) for the targets that some rule yields.
 
         Only the `MAX_LEFTS` likeliest left sides and the `MAX_RIGHTS` likeliest right sides and
         rules that fit the source are applied. The shares sum to at most one; the rest is for rules
@@ -148,35 +130,25 @@ class RewriteModel:
 
         Args:
             source: Any string; symbols never seen are copied.
-            excluded: Group whose examples do not count.
 
         Cost: O(E x shared context + rules x contexts).
         """
-        weight_e = self.weight_e
-        if excluded >= 0:
-            weight_e = np.where(self.group_e == excluded, 0.0, weight_e)
         left_r, right_r, whole_r = _rule_probabilities(
             label_array(source), self.symbols_el, self.length_e, self.left_e, self.right_e,
-            self.whole_e, weight_e, len(self.lefts), len(self.rights), len(self.wholes),
+            self.whole_e, self.weight_e, len(self.lefts), len(self.rights), len(self.wholes),
         )  # fmt: skip
         sides = _SideReadings(source, self.lefts, self.rights)
+        probability_of: dict[str, float] = {}
         lefts = _likeliest(left_r, sides.of_left, MAX_LEFTS)
         rights = _likeliest(right_r, sides.of_right, MAX_RIGHTS)
         left_total = sum(left_r[left] for left in lefts)
-        factored_of: dict[str, float] = {}
         for left in lefts:
             for right in rights:
                 share = float(left_r[left] / left_total * right_r[right])
-                _add(factored_of, sides.results(left, right), share)
-        whole_of: dict[str, float] = {}
-        applied = 0
-        for whole in np.argsort(-whole_r, kind="stable").tolist():
-            results = sides.results(*self.wholes[whole])
-            _add(whole_of, results, float(whole_r[whole]))
-            applied += bool(results)
-            if applied == MAX_RIGHTS:
-                break
-        return factored_of, whole_of
+                _add(probability_of, sides.results(left, right), 0.5 * share)
+        for whole in _likeliest(whole_r, lambda n: sides.results(*self.wholes[n]), MAX_RIGHTS):
+            _add(probability_of, sides.results(*self.wholes[whole]), 0.5 * float(whole_r[whole]))
+        return probability_of
 
     def sources(self, target: str) -> list[str]:
         """Return every source that some pair of sides rewrites into the target, in a fixed order.
@@ -238,15 +210,15 @@ class _SideReadings:
 
 
 def _likeliest(
-    probability_r: FloatArray, readings_of: Callable[[int], list[Reading]], most: int
+    probability_r: FloatArray, readings_of: Callable[[int], Collection[object]], most: int
 ) -> list[int]:
-    """Return the numbers of the likeliest sides that can be read, at most `most`."""
-    likeliest = []
+    """Return the numbers of the likeliest sides or rules that can be read, at most `most`."""
+    likeliest: list[int] = []
     for number in np.argsort(-probability_r, kind="stable").tolist():
+        if len(likeliest) == most:
+            break
         if readings_of(number):
             likeliest.append(number)
-            if len(likeliest) == most:
-                break
     return likeliest
 
 
@@ -310,11 +282,9 @@ def _backed_off(
 ) -> FloatArray:
     """Return float64[num_rules], Witten-Bell over the contexts of 0, 1, 2, ... shared symbols.
 
-    A context with the same examples as the next shorter one adds nothing and is skipped; examples
-    without weight make no difference.
+    A context with the same examples as the next shorter one adds nothing and is skipped.
     """
-    weighing = np.flatnonzero(weight_e > 0.0)
-    order = weighing[np.argsort(shared_e[weighing])]
+    order = np.argsort(shared_e)
     count_r = np.zeros(num_rules)
     for e in range(len(rule_e)):
         count_r[rule_e[e]] += weight_e[e]

@@ -6,11 +6,13 @@ Public names: `ModelFileError`, `write_archive`, `read_archive`, `unusable`, `ac
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +23,14 @@ from paradigms.delimited import write_atomically
 FORMAT_MEMBER = "format.txt"
 FORMAT = b"fsbp paradigm model 1\n"
 EPOCH = (1980, 1, 1, 0, 0, 0)
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError,
+    OSError, RuntimeError, ValueError,
+)  # fmt: skip
 _MACHINE_HEAD = struct.pack("<ii6si5sii", 2125659606, 6, b"vector", 5, b"log64", 2, 0)
 _MACHINE_COUNTS = struct.Struct("<Qqqq")
+_NOTHING_KNOWN = 3
+"""Property bits of any expanded, mutable machine."""
 _STATE = struct.Struct("<dq")
 _ARC = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("cost", "<f8"), ("target", "<i4")])
 
@@ -57,17 +65,11 @@ def read_archive(path: str | os.PathLike[str]) -> dict[str, bytes]:
         ModelFileError: The file is no model of this version, or is damaged.
         OSError: The file cannot be read.
     """
+    content_of = io.BytesIO(Path(path).read_bytes())
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(content_of) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        ValueError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
+    except _UNREADABLE as error:
         raise unusable(path, f"not a model file, or damaged ({error})") from error
     if members.pop(FORMAT_MEMBER, None) != FORMAT:
         raise unusable(path, "not a model of this version")
@@ -82,8 +84,9 @@ def unusable(path: str | os.PathLike[str], problem: str) -> ModelFileError:
 def acceptor_in(content: bytes, num_symbols: int) -> pynini.Fst:
     """Return the log64 acceptor that `Fst.write_to_string` put into a member.
 
-    Types, counts, states, labels and costs are checked before OpenFst sees any of it: it ends the
-    process on sizes that cannot be, and trusts what it reads.
+    Types, counts, states, labels and costs are checked before OpenFst sees any of it, and claims
+    about the machine's properties are dropped: OpenFst ends the process on sizes that cannot be,
+    and trusts what it reads.
 
     Args:
         content: A vector machine without symbol tables.
@@ -98,14 +101,10 @@ def acceptor_in(content: bytes, num_symbols: int) -> pynini.Fst:
     counts_end = len(_MACHINE_HEAD) + _MACHINE_COUNTS.size
     if not content.startswith(_MACHINE_HEAD) or len(content) < counts_end:
         raise ValueError("the machine has an unknown header")
-    _, start, num_states, num_arcs = _MACHINE_COUNTS.unpack_from(content, len(_MACHINE_HEAD))
-    if len(content) != counts_end + num_states * _STATE.size + num_arcs * _ARC.itemsize:
-        raise ValueError("the machine has another length than its header says")
+    _, start, num_states, _ = _MACHINE_COUNTS.unpack_from(content, len(_MACHINE_HEAD))
     if not 0 <= start < num_states:
         raise ValueError("the machine has no start state")
-    found = 0
     for final_cost, arcs in _states_in(content, counts_end, num_states):
-        found += len(arcs)
         if not (
             final_cost > -np.inf
             and (arcs["cost"] > -np.inf).all()
@@ -114,9 +113,8 @@ def acceptor_in(content: bytes, num_symbols: int) -> pynini.Fst:
             and ((arcs["target"] >= 0) & (arcs["target"] < num_states)).all()
         ):
             raise ValueError("the machine has an impossible arc or cost")
-    if found != num_arcs:
-        raise ValueError("the machine has another number of arcs than its header says")
-    return pynini.Fst.read_from_string(content)
+    counts = _MACHINE_COUNTS.pack(_NOTHING_KNOWN, start, num_states, 0)
+    return pynini.Fst.read_from_string(_MACHINE_HEAD + counts + content[counts_end:])
 
 
 def _states_in(
@@ -125,7 +123,7 @@ def _states_in(
     """Yield the final cost and the arcs of each state.
 
     Raises:
-        ValueError: The content ends before the last state does.
+        ValueError: The content ends before the last state does, or goes on after it.
     """
     for _ in range(num_states):
         if offset + _STATE.size > len(content):
@@ -136,3 +134,5 @@ def _states_in(
             raise ValueError("the machine has a state with an impossible number of arcs")
         yield final_cost, np.frombuffer(content, _ARC, count, offset)
         offset += count * _ARC.itemsize
+    if offset != len(content):
+        raise ValueError("the machine goes on after its last state")

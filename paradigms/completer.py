@@ -5,6 +5,7 @@ Public names: `Completer`, `completions_of`.
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +13,14 @@ from functools import cached_property
 
 from joblib import Parallel, delayed
 
+from fsbp.inference.beliefs import Belief
 from fsbp.inference.propagation import infer
 from fsbp.messages.kbest import KBest
-from fsbp.variables import StringPotential
+from fsbp.variables import Acceptor
 from paradigms.evidence import LEMMA, Evidence, forms_of
 from paradigms.graphs import completion_graph
+from paradigms.language import Language
 from paradigms.lexemes import Candidate, Lexeme
-from paradigms.pair_models import PairModels
 from paradigms.weights import Weights
 
 NUM_CANDIDATES = 10
@@ -33,45 +35,49 @@ class Completer:
     Args:
         evidence: That knows all cells of the lexemes to come.
         weights: Of the sources.
-        unary: What forms look like.
+        forms: What forms look like, normalised.
         lemma_only: Whether to ignore given cells other than the lemma.
         family: How messages are approximated.
     """
 
     evidence: Evidence
     weights: Weights
-    unary: StringPotential
+    forms: Acceptor
     lemma_only: bool = False
     family: KBest = field(default_factory=KBest)
     token: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
 
     @cached_property
-    def models(self) -> PairModels:
-        """Pair models, kept from one lexeme to the next."""
-        return PairModels(self.evidence)
+    def language(self) -> Language:
+        """The language, with the pair models made so far."""
+        return Language.of(self.evidence, self.weights, self.forms)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone: another process makes its own pair models."""
-        return {key: value for key, value in self.__dict__.items() if key != "models"}
+        return {key: value for key, value in self.__dict__.items() if key != "language"}
 
     def candidates(self, lexeme: Lexeme) -> dict[str, list[Candidate]]:
         """Return the likeliest forms of each hole, best first.
 
-        Probabilities are the belief's, over all strings that some source proposes.
+        Probabilities are among all strings: the belief over the strings that some source proposes,
+        less the probability that none of them is right.
         """
         if not lexeme.holes:
             return {}
         forms = forms_of(lexeme)
         if self.lemma_only:
             forms = {cell: forms[cell] for cell in forms if cell == LEMMA}
-        graph = completion_graph(
-            forms, lexeme.holes, self.evidence, self.models, self.weights, self.unary
-        )
-        beliefs = infer(graph, self.family, queries=lexeme.holes).beliefs
+        lexeme_graph = completion_graph(forms, lexeme.holes, self.language)
+        beliefs = infer(lexeme_graph.graph, self.family, queries=lexeme.holes).beliefs
         return {
-            hole: [Candidate(form, p) for form, p in beliefs[hole].kbest(NUM_CANDIDATES)]
+            hole: _candidates(beliefs[hole], lexeme_graph.log_novelty[hole])
             for hole in lexeme.holes
         }
+
+
+def _candidates(belief: Belief, log_novelty: float) -> list[Candidate]:
+    listed = 1.0 / (1.0 + math.exp(min(log_novelty - belief.log_total, 700.0)))
+    return [Candidate(form, listed * p) for form, p in belief.kbest(NUM_CANDIDATES)]
 
 
 _AT_WORK: dict[str, Completer] = {}

@@ -1,67 +1,93 @@
 """The factor graph of one lexeme: given cells are evidence, holes are variables to infer.
 
-Public names: `completion_graph`.
+Public names: `LexemeGraph`, `completion_graph`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.graph import FactorGraph
-from fsbp.variables import StringPotential, Variable
-from paradigms.evidence import Evidence
-from paradigms.pair_models import PairModels
-from paradigms.sources import sources_of_holes
-from paradigms.weights import Weights
+from fsbp.variables import Variable
+from paradigms.language import Language
+from paradigms.sources import Source, sources_of_holes
+from paradigms.weights import novelty_features
+
+
+@dataclass(frozen=True, eq=False)
+class LexemeGraph:
+    """The graph of a lexeme, and how much weight forms have that no source proposes.
+
+    Args:
+        graph: Given cells observed, holes free.
+        log_novelty: By hole, the log of the total weight of all strings not listed at it (nats).
+    """
+
+    graph: FactorGraph
+    log_novelty: Mapping[str, float]
 
 
 def completion_graph(
-    forms: Mapping[str, tuple[str, ...]],
-    holes: Sequence[str],
-    evidence: Evidence,
-    models: PairModels,
-    weights: Weights,
-    unary: StringPotential,
-    excluded: int = -1,
-) -> FactorGraph:
+    forms: Mapping[str, tuple[str, ...]], holes: Sequence[str], language: Language
+) -> LexemeGraph:
     """Return the graph of a lexeme, with its given forms observed.
 
-    A rewrite factor joins each hole to each of its sources. Where nothing is given, the best known
-    hole is drawn from a unary acceptor, and the others from it.
+    A rewrite factor joins each hole to each of its sources, and an n-gram acceptor has an opinion
+    on its form. Where nothing is given, the best known hole is drawn from the acceptor, and the
+    others from it by one factor each: parallel factors between two unknown forms would be a loop,
+    slow and inexact.
 
     Args:
         forms: Given forms by cell, the lemma among them if it is one; of several alternatives the
             first is the evidence.
         holes: At least one cell to infer.
-        evidence: That knows all these cells.
-        models: Of the same evidence.
-        weights: Of the sources.
-        unary: What forms of this language look like.
-        excluded: The lexeme's own position in the evidence, to leave its examples out; or -1.
+        language: That knows all these cells.
     """
-    variable_of = {cell: Variable(cell, evidence.alphabet) for cell in (*forms, *holes)}
+    weights = language.weights
+    variable_of = {cell: Variable(cell, language.evidence.alphabet) for cell in (*forms, *holes)}
     factors: list[Factor] = []
-    open_holes = list(holes)
-    given = list(forms)
-    if not given:
-        given = [max(holes, key=lambda cell: (len(evidence.lexemes_with[cell]), cell))]
-        open_holes.remove(given[0])
-        factors.append(AcceptorFactor(variable_of[given[0]], unary))
-    for hole, sources in zip(
-        open_holes, sources_of_holes(given, open_holes, evidence, models), strict=True
-    ):
+    sources_of = _sources_of(list(forms), holes, language)
+    log_novelty: dict[str, float] = {}
+    for hole in holes:
+        sources = sources_of[hole]
+        unary = language.opinion if sources else language.forms
+        factors.append(AcceptorFactor(variable_of[hole], unary))
         factors += [
             RewriteFactor(
                 variable_of[source.cell],
                 variable_of[hole],
                 source.model,
-                weights.exponent(source.feature_of),
-                excluded,
+                weights.log_linear(source.feature_of),
             )
             for source in sources
         ]
+        log_novelty[hole] = (
+            weights.log_linear(novelty_features([source.feature_of for source in sources]))
+            if sources
+            else 0.0
+        )
     used = {variable.name for factor in factors for variable in factor.variables}
-    return FactorGraph(tuple(factors), {cell: forms[cell][0] for cell in forms if cell in used})
+    observed = {cell: forms[cell][0] for cell in forms if cell in used}
+    return LexemeGraph(FactorGraph(tuple(factors), observed), log_novelty)
+
+
+def _sources_of(
+    given: list[str], holes: Sequence[str], language: Language
+) -> dict[str, list[Source]]:
+    """Return the sources of each hole.
+
+    Where nothing is given, the hole that most lexemes show has no source and is the one source of
+    all others, so that the graph is a tree.
+    """
+    if given:
+        return dict(zip(holes, sources_of_holes(given, holes, language), strict=True))
+    lexemes_with = language.evidence.lexemes_with
+    root = max(holes, key=lambda cell: (len(lexemes_with[cell]), cell))
+    others = [hole for hole in holes if hole != root]
+    sources_h = sources_of_holes([root], others, language)
+    one_each = {hole: sources[:1] for hole, sources in zip(others, sources_h, strict=True)}
+    return {root: [], **one_each}

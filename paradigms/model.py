@@ -10,12 +10,11 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import pandas as pd
 
 from fsbp.alphabet import Alphabet
-from fsbp.ngrams import ngram_counts
 from fsbp.params import ParamVector
 from fsbp.variables import Acceptor
 from paradigms.archive import (
@@ -28,6 +27,7 @@ from paradigms.archive import (
 from paradigms.completer import Completer, completions_of
 from paradigms.evaluate import evaluate
 from paradigms.evidence import LEMMA, Evidence
+from paradigms.forms import form_acceptor
 from paradigms.layout import LemmaUse
 from paradigms.lexemes import Candidate, Lexeme
 from paradigms.tables import completed_frame, frame_to_lexemes
@@ -35,10 +35,10 @@ from paradigms.weights import Weights
 
 __all__ = ["ModelFileError", "ParadigmModel"]
 
-MAX_ORDER = 3
-MAX_ARCS = 1_000_000
+_DAMAGE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Tables = pd.DataFrame | Sequence[Lexeme]
+SourceUse = Literal["all", "lemma"]
 
 
 @dataclass
@@ -54,15 +54,27 @@ class ParadigmModel:
         sources: "all" given cells speak about a hole, or the "lemma" only.
         seed: Accepted for reproducible scripts: nothing in this model is drawn at random, so
             every seed gives the same result.
+
+    Raises:
+        ValueError: A setting is none of those above.
     """
 
     lemma: LemmaUse = "form"
     adapt: bool = True
-    sources: Literal["all", "lemma"] = "all"
+    sources: SourceUse = "all"
     seed: int = 0
     weights: Weights = field(default_factory=Weights.shipped, repr=False)
     _evidence: Evidence | None = field(default=None, init=False, repr=False)
-    _unary: Acceptor | None = field(default=None, init=False, repr=False)
+    _forms: Acceptor | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        for name, kind in (("lemma", LemmaUse), ("sources", SourceUse)):
+            value = getattr(self, name)
+            if value not in get_args(kind):
+                raise ValueError(f"{name}={value!r}: expected one of {', '.join(get_args(kind))}")
+        if not isinstance(self.seed, int):
+            raise ValueError(f"seed={self.seed!r}: expected an integer")
 
     def fit(self, tables: Tables) -> Self:
         """Learn from the filled cells of some tables, complete or not.
@@ -77,7 +89,7 @@ class ParadigmModel:
         if not any(lexeme.given for lexeme in lexemes):
             raise ValueError("no cell is filled: there is nothing to learn from")
         self._evidence = Evidence.from_lexemes(lexemes)
-        self._unary = unary_acceptor(self._evidence)
+        self._forms = form_acceptor(self._evidence)
         return self
 
     @property
@@ -109,8 +121,9 @@ class ParadigmModel:
         """
         own = Evidence.from_lexemes(lexemes)
         known = self.evidence.joined(own if self.adapt else Evidence((), own.cells))
-        assert self._unary is not None
-        completer = Completer(known, self.weights, self._unary, self.sources == "lemma")
+        forms = form_acceptor(known) if self.adapt else self._forms
+        assert forms is not None
+        completer = Completer(known, self.weights, forms, self.sources == "lemma")
         return completions_of(completer, lexemes, jobs, progress)
 
     def complete(self, table: pd.DataFrame, jobs: int = 1) -> pd.DataFrame:
@@ -162,7 +175,7 @@ class ParadigmModel:
             OSError: The file cannot be written.
         """
         evidence = self.evidence
-        assert self._unary is not None
+        assert self._forms is not None
         numbered = [
             {evidence.position_of[cell]: list(forms) for cell, forms in lexeme.items()}
             for lexeme in evidence.lexemes
@@ -175,9 +188,9 @@ class ParadigmModel:
             {
                 "settings.json": _json(settings),
                 "evidence.json": _json({"cells": evidence.cells, "lexemes": numbered}),
-                "alphabet.json": _json(self._unary.alphabet.symbols),
+                "alphabet.json": _json(self._forms.alphabet.symbols),
                 "weights.npz": weights.getvalue(),
-                "forms.fst": self._unary.fst.write_to_string(),
+                "forms.fst": self._forms.fst.write_to_string(),
             },
         )
 
@@ -192,21 +205,13 @@ class ParadigmModel:
         members = read_archive(path)
         try:
             settings = json.loads(members["settings.json"])
-            raw = json.loads(members["evidence.json"])
             model = cls(**{key: settings[key] for key in ("lemma", "sources", "seed")})
-            cells = tuple(raw["cells"])
-            model._evidence = Evidence(
-                tuple(
-                    {cells[int(n)]: tuple(forms) for n, forms in lexeme.items()}
-                    for lexeme in raw["lexemes"]
-                ),
-                cells,
-            )
+            model._evidence = _evidence_in(members["evidence.json"])
             alphabet = Alphabet(tuple(json.loads(members["alphabet.json"])))
-            model._unary = Acceptor(acceptor_in(members["forms.fst"], len(alphabet)), alphabet)
+            model._forms = Acceptor(acceptor_in(members["forms.fst"], len(alphabet)), alphabet)
             theta = ParamVector.load(io.BytesIO(members["weights.npz"]))["sources"]
             model.weights = Weights(theta)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OSError) as error:
+        except (*_DAMAGE, OSError) as error:
             raise unusable(path, f"a part of the model is missing or damaged ({error})") from error
         return model
 
@@ -216,15 +221,24 @@ class ParadigmModel:
         return list(tables)
 
 
-def unary_acceptor(evidence: Evidence) -> Acceptor:
-    """Return an n-gram acceptor of the language's forms, of the largest order within `MAX_ARCS`."""
-    alphabet = evidence.alphabet
-    labels = [alphabet.labels(form) for form in evidence.forms]
-    for order in range(MAX_ORDER, 0, -1):
-        counts = ngram_counts(labels, len(alphabet), order)
-        if counts.automaton.next_ha.size <= MAX_ARCS or order == 1:
-            break
-    return Acceptor(counts.automaton.acceptor(counts.log_probs_hs()), alphabet)
+def _evidence_in(content: bytes) -> Evidence:
+    """Return the evidence that `ParadigmModel.save` wrote.
+
+    Raises:
+        ValueError: Cells or forms are not what they can be.
+    """
+    raw = json.loads(content)
+    cells = tuple(raw["cells"])
+    lexemes = tuple(
+        {cells[int(n)]: tuple(forms) for n, forms in lexeme.items()} for lexeme in raw["lexemes"]
+    )
+    alternatives = [forms for lexeme in lexemes for forms in lexeme.values()]
+    texts = [*cells, *(form for forms in alternatives for form in forms)]
+    if not all(isinstance(text, str) for text in texts) or not all(alternatives):
+        raise ValueError("a cell or form is no text")
+    if not alternatives or len(set(cells)) < len(cells):
+        raise ValueError("no form, or a cell that comes twice")
+    return Evidence(lexemes, cells)
 
 
 def _filled(lexeme: Lexeme, candidates: Mapping[str, Sequence[Candidate]]) -> Lexeme:

@@ -22,7 +22,7 @@ class PairModels:
     """Models of one cell's form given another's.
 
     Args:
-        evidence: Where examples come from; an example's group is its lexeme's position there.
+        evidence: Where examples come from.
     """
 
     evidence: Evidence
@@ -89,9 +89,7 @@ class PairModels:
         for number in both[::step]:
             forms = self.evidence.lexemes[number]
             weight = 1.0 / (len(forms[source]) * len(forms[target]))
-            examples += [
-                Example(x, y, weight, number) for x in forms[source] for y in forms[target]
-            ]
+            examples += [Example(x, y, weight) for x in forms[source] for y in forms[target]]
         return examples
 
     def _estimated(self, examples: list[Example]) -> RewriteModel | None:

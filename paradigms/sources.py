@@ -18,6 +18,7 @@ import numpy as np
 from fsbp.arrays import FloatArray
 from fsbp.rewrite_model import RewriteModel
 from paradigms.evidence import LEMMA, Evidence
+from paradigms.language import Language
 from paradigms.pair_models import PairModels
 
 MAX_SOURCES = 3
@@ -32,7 +33,7 @@ class Source:
     Args:
         cell: The given cell.
         model: Of the hole given this cell.
-        feature_of: What the exponent depends on; see `paradigms.weights.FEATURES`.
+        feature_of: What the exponent depends on; see `paradigms.weights.SOURCE_FEATURES`.
     """
 
     cell: str
@@ -71,18 +72,18 @@ class _Ranking:
 
 
 def sources_of_holes(
-    given: Sequence[str], holes: Sequence[str], evidence: Evidence, models: PairModels
+    given: Sequence[str], holes: Sequence[str], language: Language
 ) -> list[list[Source]]:
     """Return the sources of each hole; at least one where any cell is given.
 
     Args:
         given: Cells with a form, the lemma among them if it is one.
         holes: Cells to infer.
-        evidence: That knows all these cells.
-        models: Of the same evidence.
+        language: That knows all these cells.
 
     Cost: O(given x holes), and the models asked for.
     """
+    evidence, models = language.evidence, language.models
     ranking = _ranking([cell for cell in given if cell != LEMMA], holes, evidence)
     lemma = [LEMMA] if LEMMA in given else []
     return [

@@ -1,15 +1,15 @@
-"""How much each source of a form counts: exponents as a log-linear function of a few features.
+"""How much each source of a form counts: log-linear functions of a few features.
 
 One vector of weights serves all languages and all amounts of data; it is learned from stated
 languages (see `paradigms.learning`) and shipped with the package.
 
-Public names: `FEATURES`, `Weights`.
+Public names: `FEATURES`, `Weights`, `feature_vector`, `novelty_features`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from fsbp.arrays import FloatArray
 
-FEATURES = (
+SOURCE_FEATURES = (
     "direct",
     "direct: is the lemma",
     "direct: share of the commonest change",
@@ -28,7 +28,22 @@ FEATURES = (
     "borrowed: similarity of features",
     "copying",
 )
-"""What a source of a form may look like; the exponent is the sum of its features' weights."""
+"""What a source of a form may look like; its exponent is the sum of its features' weights."""
+
+FORM_FEATURES = ("form: log-probability", "form: length")
+"""What an n-gram acceptor says of a form, and the form's number of symbols."""
+
+NOVELTY_FEATURES = (
+    "novelty",
+    "novelty: largest share of a commonest change",
+    "novelty: largest log of examples",
+    "novelty: no direct source",
+    "novelty: one over direct sources",
+    "novelty: the lemma alone",
+)
+"""What makes it likely that no source proposes the right form."""
+
+FEATURES = SOURCE_FEATURES + FORM_FEATURES + NOVELTY_FEATURES
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +52,17 @@ class Weights:
 
     Args:
         theta: float64[len(FEATURES)].
+
+    Raises:
+        ValueError: There is not one finite weight for each feature.
     """
 
     theta: FloatArray
+
+    def __post_init__(self) -> None:
+        """Check shape and values."""
+        if self.theta.shape != (len(FEATURES),) or not np.isfinite(self.theta).all():
+            raise ValueError(f"expected {len(FEATURES)} finite weights, one for each feature")
 
     @classmethod
     def shipped(cls) -> Weights:
@@ -61,11 +84,36 @@ class Weights:
         """Return the weight of each feature."""
         return dict(zip(FEATURES, self.theta.tolist(), strict=True))
 
-    def exponent(self, feature_of: Mapping[str, float]) -> float:
-        """Return how much a source with these features counts."""
+    def log_linear(self, feature_of: Mapping[str, float]) -> float:
+        """Return the sum of some features' weights: an exponent, or a log-weight (nats)."""
         return float(self.theta @ feature_vector(feature_of))
+
+    def __getitem__(self, feature: str) -> float:
+        """Return the weight of one feature."""
+        return float(self.theta[FEATURES.index(feature)])
 
 
 def feature_vector(feature_of: Mapping[str, float]) -> FloatArray:
     """Return float64[len(FEATURES)] with the given values, 0 elsewhere."""
     return np.array([feature_of.get(name, 0.0) for name in FEATURES])
+
+
+def novelty_features(sources: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the features of the event that no source proposes the right form.
+
+    Args:
+        sources: Features of each source of one hole.
+    """
+    direct = [feature_of for feature_of in sources if "direct" in feature_of]
+    return {
+        "novelty": 1.0,
+        "novelty: largest share of a commonest change": max(
+            (f["direct: share of the commonest change"] for f in direct), default=0.0
+        ),
+        "novelty: largest log of examples": max(
+            (f["direct: log of examples"] for f in direct), default=0.0
+        ),
+        "novelty: no direct source": float(not direct),
+        "novelty: one over direct sources": 1.0 / max(len(direct), 1),
+        "novelty: the lemma alone": float(all(f["direct: is the lemma"] for f in direct)),
+    }

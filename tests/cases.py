@@ -33,10 +33,10 @@ STRINGS = enumerate_strings(ALPHABET, MAX_LENGTH)
 TOPOLOGY = edit_topology(ALPHABET)
 REWRITES = RewriteModel.from_examples(
     [
-        Example("a", "ab", 2.0, 0),
-        Example("ba", "bab", 1.0, 1),
-        Example("ab", "aa", 1.0, 2),
-        Example("bba", "b", 0.5, 3),
+        Example("a", "ab", 2.0),
+        Example("ba", "bab"),
+        Example("ab", "aa"),
+        Example("bba", "b", 0.5),
     ],
     SymbolCosts(frozenset("a")),
 )
@@ -149,7 +149,6 @@ def _factor_cases() -> list[FactorCase]:
             transducer_factor(S, T, rng, edit_topology(ALPHABET, history="class")),
         ),
         FactorCase("rewrite", RewriteFactor(S, T, REWRITES, 1.3)),
-        FactorCase("rewrite-without-a-group", RewriteFactor(S, T, REWRITES, 0.4, excluded=1)),
         FactorCase("rewrite-negative", RewriteFactor(S, T, REWRITES, -0.7, floor=0.1)),
         FactorCase("table-unary", TableFactor((COLOUR,), rng.normal(size=3))),
         FactorCase("table-binary", TableFactor((COLOUR, FLAG), rng.normal(size=(3, 2)))),

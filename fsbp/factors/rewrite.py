@@ -39,7 +39,6 @@ class RewriteFactor(Factor):
         target: The result.
         model: Of the pair.
         exponent: How much this factor counts among others at the same target.
-        excluded: Group of examples that does not count (leave-one-out), or -1.
         floor: Probability at which a proposal starts to count.
     """
 
@@ -47,7 +46,6 @@ class RewriteFactor(Factor):
     target: Variable
     model: RewriteModel
     exponent: float = 1.0
-    excluded: int = -1
     floor: float = FLOOR
 
     @property
@@ -72,7 +70,7 @@ class RewriteFactor(Factor):
 
     def log_evidence(self, source: str) -> dict[str, float]:
         """Return log(1 + P(y | source) / floor) for every y that a rule yields."""
-        distribution = self.model.distribution(source, self.excluded)
+        distribution = self.model.distribution(source)
         return {y: math.log1p(p / self.floor) for y, p in distribution.items()}
 
     def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:

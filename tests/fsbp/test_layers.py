@@ -22,6 +22,7 @@ ORDER = (
     {"fsbp.transducers", "fsbp.ngrams", "fsbp.rewrites", "fsbp.tries"},
     {"fsbp.rewrite_model"},
     {"fsbp.variables"},
+    {"fsbp.opinions"},
     {"fsbp.pooled", "fsbp.params"},
     {"fsbp.potentials"},
     {"fsbp.factors.base", "fsbp.factors.lattice", "fsbp.messages.base"},

@@ -187,7 +187,6 @@ def test_templates() -> None:
 
 
 def test_nothing_shared_is_replaced_whole() -> None:
-    assert rewrite_rule("gut", "besser", SymbolCosts(frozenset())).left[0].source == "gut"
     rule = rewrite_rule("bin", "war", COSTS)
     assert rule == RewriteRule((Chunk(0, "bin", "war"),), ())
     assert rewrite_rule("Abc", "Abc", COSTS) == RewriteRule((), ())
@@ -233,6 +232,7 @@ def test_no_neighbours_no_vowels(words: list[str]) -> None:
     assert sukhotin_vowels(words) == frozenset()
 
 
+@settings(deadline=None)
 @given(st.lists(TINY, max_size=6))
 def test_vowels_do_not_depend_on_order(words: list[str]) -> None:
     assert sukhotin_vowels(words) == sukhotin_vowels([word[::-1] for word in reversed(words)])

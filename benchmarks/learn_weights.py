@@ -1,0 +1,78 @@
+"""Learns the weights that the package ships, from the training tables of CoNLL-SIGMORPHON 2017.
+
+For each language and condition, cells of complete training tables are hidden at the rate seen in
+the development tables, whose given cells join the evidence; their gold forms are never read. All
+languages and conditions count alike. Writes paradigms/weights.json, or what -o names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from sigmorphon2017 import available_languages, unimorph_lexemes
+
+from paradigms.evidence import Evidence
+from paradigms.learning import Hole, learned_weights, simulated_holes
+
+LEXEMES = {"low": 10, "medium": 30, "high": 20}
+REPETITIONS = {"low": 3, "medium": 1, "high": 1}
+MAX_HOLES = 12
+SHIPPED = Path(__file__).resolve().parents[1] / "paradigms" / "weights.json"
+
+
+def language_holes(data: Path, language: str, condition: str, seed: int) -> list[Hole]:
+    """Returns simulated holes of one language, with weights that sum to one."""
+    training = unimorph_lexemes(data / f"{language}-train-{condition}")
+    covered = unimorph_lexemes(data / f"{language}-covered-dev")
+    evidence = Evidence.from_lexemes(training).joined(Evidence.from_lexemes(covered))
+    cells = sum(len(lexeme.cells) for lexeme in covered)
+    share_given = sum(len(lexeme.given) for lexeme in covered) / cells
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(len(training))[: LEXEMES[condition]].tolist()
+    holes = simulated_holes(evidence, chosen * REPETITIONS[condition], share_given, MAX_HOLES, rng)
+    total = sum(hole.weight for hole in holes)
+    return [replace(hole, weight=hole.weight / total) for hole in holes]
+
+
+def options_from_command_line() -> argparse.Namespace:
+    """Returns the command-line options."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--conditions", default="low,medium,high")
+    parser.add_argument("--languages", help="comma-separated; by default all in DIR")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--penalty", type=float, default=0.003)
+    parser.add_argument("-o", "--output", type=Path, default=SHIPPED)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Runs the command line."""
+    options = options_from_command_line()
+    wanted = options.languages.split(",") if options.languages else None
+    tasks = [
+        (language, condition)
+        for condition in options.conditions.split(",")
+        for language in available_languages(options.data, condition, "dev")
+        if wanted is None or language in wanted
+    ]
+    parts = Parallel(n_jobs=options.jobs, verbose=1)(
+        delayed(language_holes)(options.data, language, condition, options.seed)
+        for language, condition in tasks
+    )
+    holes = [hole for part in parts for hole in part]
+    weights = learned_weights(holes, options.penalty).to_dict()
+    options.output.write_text(json.dumps(weights, indent=2) + "\n")
+    for feature, weight in weights.items():
+        print(f"{weight:8.3f}  {feature}")
+    print(json.dumps({"benchmark": "learn_weights", "tasks": len(tasks), "holes": len(holes)}))
+
+
+if __name__ == "__main__":
+    main()

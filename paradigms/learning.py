@@ -1,0 +1,175 @@
+"""Learning the weights of sources from simulated holes in complete tables.
+
+A complete lexeme is put back with some of its cells hidden, as in the tables to be completed, and
+the weights maximise the conditional log-likelihood of the hidden forms. Given the observed cells
+the hidden ones are independent, so the gradient is observed minus expected features, hole by hole.
+
+Public names: `Hole`, `simulated_holes`, `learned_weights`, `objective`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from fsbp.arrays import FloatArray
+from fsbp.factors.rewrite import FLOOR
+from fsbp.opinions import Opinion
+from paradigms.evidence import LEMMA, Evidence
+from paradigms.forms import form_acceptor
+from paradigms.language import Language
+from paradigms.sources import Source, sources_of_holes
+from paradigms.weights import FEATURES, FORM_FEATURES, Weights, feature_vector, novelty_features
+
+
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """A hidden form among its candidates.
+
+    Args:
+        feature_cf: float64[C + 1, F], features of each candidate; the last row is the event that
+            none of them is right.
+        right: Position of the right row.
+        weight: How much the hole counts.
+    """
+
+    feature_cf: FloatArray
+    right: int
+    weight: float
+
+
+def simulated_holes(
+    evidence: Evidence,
+    complete: Sequence[int],
+    share_given: float,
+    max_holes: int,
+    rng: np.random.Generator,
+) -> list[Hole]:
+    """Return the holes that hiding cells of complete lexemes makes, in random order.
+
+    Args:
+        evidence: All there is, complete and partial.
+        complete: Positions of the lexemes to hide cells of, one after the other.
+        share_given: Probability that a cell stays given, 0 to 1.
+        max_holes: Holes taken from each lexeme.
+        rng: For the choice of cells.
+
+    Cost: One n-gram model and the pair models needed, per lexeme.
+    """
+    holes: list[Hole] = []
+    for number in complete:
+        forms = evidence.lexemes[number]
+        cells = [cell for cell in forms if cell != LEMMA]
+        hidden = [cell for cell in cells if rng.random() >= share_given]
+        if len(hidden) == len(forms) or not hidden:
+            continue
+        given = {cell: forms[cell] for cell in forms if cell not in set(hidden)}
+        others = (*evidence.lexemes[:number], given, *evidence.lexemes[number + 1 :])
+        covered = Evidence(others, evidence.cells)
+        language = Language.of(covered, Weights.shipped(), form_acceptor(covered))
+        asked = [hidden[n] for n in rng.permutation(len(hidden))[:max_holes]]
+        for cell, sources in zip(
+            asked, sources_of_holes(list(given), asked, language), strict=True
+        ):
+            holes.append(_hole(forms[cell][0], given, sources, language, 1.0 / len(asked)))
+    return holes
+
+
+def _hole(
+    form: str,
+    given: Mapping[str, tuple[str, ...]],
+    sources: Sequence[Source],
+    language: Language,
+    weight: float,
+) -> Hole:
+    row_of: dict[str, FloatArray] = {}
+    for source in sources:
+        features = feature_vector(source.feature_of)
+        for candidate, p in source.model.distribution(given[source.cell][0]).items():
+            row = row_of.setdefault(candidate, np.zeros(len(FEATURES)))
+            row += math.log1p(p / FLOOR) * features
+    columns = [FEATURES.index(name) for name in FORM_FEATURES]
+    opinions = (Opinion.tempered(language.forms, *part) for part in ((1.0, 0.0), (0.0, 1.0)))
+    weight_cf = np.array([opinion.log_weights(list(row_of)) for opinion in opinions]).T
+    for row, weights in zip(row_of.values(), weight_cf, strict=True):
+        row[columns] = weights
+    novelty = feature_vector(novelty_features([source.feature_of for source in sources]))
+    right = list(row_of).index(form) if form in row_of else len(row_of)
+    return Hole(np.array([*row_of.values(), novelty]), right, weight)
+
+
+def objective(theta: FloatArray, holes: Sequence[Hole], penalty: float) -> tuple[float, FloatArray]:
+    """Return minus the penalised log-likelihood, and its gradient float64[F].
+
+    sum over holes of weight x (log-sum-exp of the rows' scores - the right row's score), plus
+    penalty / 2 x |theta|^2.
+
+    Args:
+        theta: float64[F].
+        holes: At least one.
+        penalty: 0 or larger.
+    """
+    rows = _Rows.of(holes)
+    return rows.objective(theta, penalty)
+
+
+def learned_weights(holes: Sequence[Hole], penalty: float = 1.0) -> Weights:
+    """Return the weights of largest penalised conditional log-likelihood.
+
+    Features are scaled to unit deviation while learning, so that one penalty suits all.
+
+    Args:
+        holes: At least one.
+        penalty: Of the squared weights of the scaled features.
+    """
+    rows = _Rows.of(holes)
+    scale_f = rows.feature_rf.std(axis=0) + 1e-9
+    scaled = _Rows(rows.feature_rf / scale_f, rows.start_h, rows.right_h, rows.weight_h)
+    found = minimize(
+        scaled.objective, np.zeros(len(FEATURES)), (penalty,), jac=True, method="L-BFGS-B"
+    )
+    return Weights(found.x / scale_f)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of all holes, end to end.
+
+    Args:
+        feature_rf: float64[R, F].
+        start_h: int[H], first row of each hole.
+        right_h: int[H], right row of each hole.
+        weight_h: float64[H].
+    """
+
+    feature_rf: FloatArray
+    start_h: npt.NDArray[np.intp]
+    right_h: npt.NDArray[np.intp]
+    weight_h: FloatArray
+
+    @classmethod
+    def of(cls, holes: Sequence[Hole]) -> _Rows:
+        size_h = np.array([len(hole.feature_cf) for hole in holes])
+        start_h = np.cumsum(size_h) - size_h
+        return cls(
+            np.concatenate([hole.feature_cf for hole in holes]),
+            start_h,
+            start_h + np.array([hole.right for hole in holes]),
+            np.array([hole.weight for hole in holes]),
+        )
+
+    def objective(self, theta: FloatArray, penalty: float) -> tuple[float, FloatArray]:
+        score_r = self.feature_rf @ theta
+        size_h = np.diff(np.append(self.start_h, len(score_r)))
+        shift_h = np.maximum.reduceat(score_r, self.start_h)
+        share_r = np.exp(score_r - np.repeat(shift_h, size_h))
+        total_h = np.add.reduceat(share_r, self.start_h)
+        loss = self.weight_h @ (shift_h + np.log(total_h) - score_r[self.right_h])
+        expected_r = share_r * np.repeat(self.weight_h / total_h, size_h)
+        gradient = self.feature_rf.T @ expected_r - self.feature_rf[self.right_h].T @ self.weight_h
+        return float(loss + penalty / 2 * theta @ theta), gradient + penalty * theta

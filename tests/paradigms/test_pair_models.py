@@ -1,0 +1,132 @@
+"""Examples of pairs of cells, borrowing over differences of tags, and the bound on what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from paradigms import pair_models
+from paradigms.evidence import LEMMA, Evidence
+from paradigms.lexemes import Lexeme
+from paradigms.pair_models import PairModels
+
+
+def evidence_of(*tables: Mapping[str, str | tuple[str, ...]], lemma: str | None = None) -> Evidence:
+    return Evidence.from_lexemes(
+        [
+            Lexeme(
+                str(n),
+                lemma,
+                {c: (forms,) if isinstance(forms, str) else forms for c, forms in table.items()},
+            )
+            for n, table in enumerate(tables)
+        ]
+    )
+
+
+def best(models: PairModels, source: str, target: str, form: str, kind: str = "direct") -> str:
+    model = getattr(models, kind)(source, target)
+    probability_of = model.distribution(form)
+    return max(probability_of, key=probability_of.__getitem__)
+
+
+def test_direct_models_see_lexemes_with_both_cells() -> None:
+    models = PairModels(
+        evidence_of(
+            {"SG": "Tag", "PL": "Tage"}, {"SG": "Weg", "PL": ()}, {"PL": "Leute"}, {"DU": "x"}
+        )
+    )
+    assert models.direct("SG", "PL").num_examples == 1
+    assert best(models, "SG", "PL", "Weg") == "Wege"
+    assert best(models, "PL", "SG", "Wege") == "Weg"
+    assert models.direct("SG", "DU") is None
+
+
+def test_alternatives_share_a_lexeme() -> None:
+    table = {"SG": "Bau", "PL": ("Bauten", "Baue")}
+    alone = PairModels(evidence_of({"SG": "Tag", "PL": "Tage"})).direct("SG", "PL")
+    model = PairModels(evidence_of(table)).direct("SG", "PL")
+    assert model.num_examples == 2
+    probability_of = model.distribution("Bau")
+    assert probability_of["Bauten"] == pytest.approx(probability_of["Baue"])
+    assert probability_of["Baue"] < alone.distribution("Tag")["Tage"]
+
+
+def test_borrowing_from_pairs_with_the_same_difference() -> None:
+    evidence = evidence_of(
+        {"N;NOM;SG": "kala", "N;NOM;PL": "kalat"},
+        {"N;NOM;SG": "talo", "N;NOM;PL": "talot"},
+        {"N;ACC;SG": "talon", "N;ACC;PL": ()},
+    )
+    models = PairModels(evidence)
+    assert models.direct("N;ACC;SG", "N;ACC;PL") is None
+    assert best(models, "N;ACC;SG", "N;ACC;PL", "kissa", "borrowed") == "kissat"
+    assert best(models, "N;ACC;PL", "N;ACC;SG", "kissat", "borrowed") == "kissa"
+    assert models.borrowed("N;NOM;SG", "N;ACC;PL") is None
+
+
+def test_nobody_lends_across_other_differences() -> None:
+    evidence = evidence_of(
+        {"V;PRS;1": "a", "V;PST;1": "ab", "N;SG": "c", "N;PL": ()}, {"V;PRS;2": "a", "V;PST;2": ()}
+    )
+    models = PairModels(evidence)
+    assert models.borrowed("N;SG", "N;PL") is None
+    assert best(models, "V;PRS;2", "V;PST;2", "x", "borrowed") == "xb"
+
+
+def test_the_cells_most_like_the_target_lend_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = evidence_of(
+        {
+            "V;F;1;SG": "a",
+            "V;F;1;PL": "ax",
+            "N;SG": "b",
+            "N;PL": "by",
+            "V;F;2;SG": "c",
+            "V;F;2;PL": (),
+        }
+    )
+    assert best(PairModels(evidence), "V;F;2;SG", "V;F;2;PL", "c", "borrowed") == "cx"
+    monkeypatch.setattr(pair_models, "MAX_BORROWED", 1)
+    model = PairModels(evidence).borrowed("V;F;2;SG", "V;F;2;PL")
+    assert model.num_examples == 1
+    assert set(model.distribution("c")) == {"cx"}
+
+
+def test_the_lemma_neither_lends_nor_borrows_like_a_feature() -> None:
+    evidence = evidence_of({"N;SG": "kala", "N;PL": "kalat", "N;DU": ()}, lemma="kala")
+    models = PairModels(evidence)
+    assert models.direct(LEMMA, "N;PL").num_examples == 1
+    assert models.borrowed(LEMMA, "N;DU") is None
+
+
+def test_copying() -> None:
+    model = PairModels(evidence_of({"SG": "x"})).copying
+    assert set(model.distribution("Жжx")) == {"Жжx"}
+
+
+def test_many_lexemes_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = evidence_of(*({"SG": f"a{n}", "PL": f"a{n}b"} for n in range(25)))
+    monkeypatch.setattr(pair_models, "MAX_EXAMPLES", 10)
+    model = PairModels(evidence).direct("SG", "PL")
+    assert 5 <= model.num_examples <= 10
+    assert best(PairModels(evidence), "SG", "PL", "xy") == "xyb"
+
+
+def test_models_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_models, "MAX_MODELS", 2)
+    evidence = evidence_of({"A": "a", "B": "b", "C": "c"})
+    models = PairModels(evidence)
+    first = models.direct("A", "B")
+    assert models.direct("A", "B") is first
+    assert models.direct("B", "C") is not models.direct("A", "C")
+    again = models.direct("A", "B")
+    assert again is not first, "the one used longest ago made room"
+    assert again.distribution("a") == first.distribution("a")
+    models.direct("A", "C")
+    models.direct("C", "B")
+    assert models.direct("A", "B") is not again
+    kept = models.direct("C", "B")
+    models.direct("A", "B")
+    models.direct("C", "A")
+    assert models.direct("C", "B") is not kept
