@@ -121,6 +121,15 @@ def test_back_off_by_hand() -> None:
     assert probability_of["day"] == pytest.approx(NEW_RULE_RATE * other / (2 + NEW_RULE_RATE))
 
 
+def test_left_sides_see_no_further_than_a_prefix() -> None:
+    examples = [Example("abcde", "zabcde"), Example("abcdx", "yabcdx"), Example("q", "q")]
+    model = RewriteModel.from_examples(examples, COSTS)
+    probability_of = model.distribution("abcdefg")
+    assert PREFIX_CONTEXT == 4
+    assert probability_of["zabcdefg"] == pytest.approx(probability_of["yabcdefg"])
+    assert probability_of["zabcdefg"] > probability_of["abcdefg"]
+
+
 def test_the_longest_shared_suffix_decides() -> None:
     model = RewriteModel.from_examples(PLURALS, COSTS)
     best = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import example, given, settings
@@ -65,6 +66,14 @@ def test_alignment_costs_least_of_all(source: str, target: str) -> None:
     found = tuple(chunk_alignment(source, target, COSTS))
     least = min(cost_of(source, target, islands) for islands in all_alignments(source, target))
     assert cost_of(source, target, found) == pytest.approx(least)
+
+
+def test_alignments_of_all_short_strings() -> None:
+    strings = ["".join(symbols) for n in range(5) for symbols in product("ab", repeat=n)]
+    for source, target in product(strings, repeat=2):
+        found = tuple(chunk_alignment(source, target, COSTS))
+        least = min(cost_of(source, target, islands) for islands in all_alignments(source, target))
+        assert cost_of(source, target, found) == pytest.approx(least), (source, target)
 
 
 @settings(deadline=None)

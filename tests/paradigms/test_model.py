@@ -76,6 +76,13 @@ def test_candidates_are_a_distribution_best_first(model: ParadigmModel) -> None:
             assert len({candidate.form for candidate in candidates}) == len(candidates) > 0
 
 
+def test_something_is_left_for_forms_that_nobody_proposes(model: ParadigmModel) -> None:
+    lexeme = Lexeme("Tag", None, {"N;NOM;SG": ("Tag",), "V;IMP": ()})
+    (completions,) = model.complete_lexemes([lexeme])
+    assert completions["V;IMP"][0].form == "Tag"
+    assert sum(candidate.probability for candidate in completions["V;IMP"]) < 0.99
+
+
 def test_full_lexemes_have_nothing_to_complete(model: ParadigmModel) -> None:
     assert model.complete_lexemes(NOUNS) == [{}] * len(NOUNS)
     assert model.complete_lexemes([]) == []

@@ -73,3 +73,10 @@ def test_only_the_first_lexemes_are_compared() -> None:
 def test_where_a_change_is_matters() -> None:
     shares, _ = measured(["ab", "cd"], [["xab", "cdx"]])
     assert shares == [0.5]
+
+
+def test_as_much_shared_on_both_sides_is_a_change_at_the_end() -> None:
+    shares, _ = measured(["axa", "bxa"], [["aya", "bya"]])
+    assert shares == [1.0]
+    shares, _ = measured(["axa", "axb"], [["aya", "ayb"]])
+    assert shares == [0.5]
