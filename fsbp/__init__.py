@@ -7,6 +7,7 @@ beliefs and log Z. Log-weights are in nats, and larger is better, everywhere.
 from fsbp.alphabet import Alphabet, AlphabetError
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Assignment, Factor, Incoming
+from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.table import TableFactor
 from fsbp.factors.transducer import TransducerFactor
@@ -18,8 +19,11 @@ from fsbp.inference.schedules import Schedule, residual, sequential, synchronous
 from fsbp.messages.base import MessageFamily
 from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
+from fsbp.opinions import Opinion
 from fsbp.params import FeatureIndex, ParamVector
 from fsbp.pathsum import DivergentSumError, Semiring
+from fsbp.rewrite_model import Example, RewriteModel
+from fsbp.rewrites import SymbolCosts
 from fsbp.variables import (
     Acceptor,
     Potential,
@@ -40,15 +44,19 @@ __all__ = [
     "Edge",
     "Enumeration",
     "Exact",
+    "Example",
     "Factor",
     "FactorGraph",
     "FeatureIndex",
     "Incoming",
     "KBest",
     "MessageFamily",
+    "Opinion",
     "ParamVector",
     "Potential",
     "Result",
+    "RewriteFactor",
+    "RewriteModel",
     "Schedule",
     "Scored",
     "Semiring",
@@ -56,6 +64,7 @@ __all__ = [
     "StringPotential",
     "StringTable",
     "SwitchFactor",
+    "SymbolCosts",
     "TableFactor",
     "TransducerFactor",
     "Variable",

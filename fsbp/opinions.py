@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from fsbp.arrays import FloatArray, arrays_to_fst
+from fsbp.pathsum import string_log_weights
 from fsbp.variables import Acceptor, StringTable
 
 
@@ -39,10 +40,10 @@ class Opinion(Acceptor):
             per_symbol: Added for each symbol (nats).
         """
         arrays = acceptor.arrays
+        final_s = arrays.final_s.copy()
+        final_s[np.isfinite(final_s)] *= exponent
         machine = replace(
-            arrays,
-            final_s=np.where(np.isfinite(arrays.final_s), exponent * arrays.final_s, -np.inf),
-            log_weight_a=exponent * arrays.log_weight_a + per_symbol,
+            arrays, final_s=final_s, log_weight_a=exponent * arrays.log_weight_a + per_symbol
         )
         unseen = per_symbol - exponent * float(np.log(len(acceptor.alphabet) + 1))
         return cls(arrays_to_fst(machine), acceptor.alphabet, unseen)
@@ -52,19 +53,22 @@ class Opinion(Acceptor):
 
         Cost: O(sum of lengths x arcs leaving the states met).
         """
-        unseen = [self.alphabet.unseen(text) for text in strings]
-        seen = [
-            self._seen_part(text) if missing else text
-            for text, missing in zip(strings, unseen, strict=True)
-        ]
-        missing_n = np.array([len(missing) for missing in unseen])
-        weights_n: FloatArray = super().log_weights(seen) + self.unseen * missing_n
-        return weights_n
+        parted = [self._parted(text) for text in strings]
+        missing_n = np.array([missing for _, missing in parted])
+        labels = [labels for labels, _ in parted]
+        return string_log_weights(self._reader, labels) + self.unseen * missing_n
 
     def k_best(self, k: int) -> StringTable:
         """Return the table that lists nothing and says nothing of other strings."""
         return StringTable((), np.zeros(0), floor=0.0)
 
-    def _seen_part(self, text: str) -> str:
+    def _parted(self, text: str) -> tuple[tuple[int, ...], int]:
+        """Return the labels of the symbols in the alphabet, and the number of the others."""
         alphabet = self.alphabet
-        return alphabet.join(s for s in alphabet.split(text) if not alphabet.unseen(s))
+        unseen = set(alphabet.unseen(text))
+        if not unseen:
+            return alphabet.labels(text), 0
+        symbols = alphabet.split(text)
+        seen = [symbol for symbol in symbols if symbol not in unseen]
+        labels = tuple(label for symbol in seen for label in alphabet.labels(symbol))
+        return labels, len(symbols) - len(seen)

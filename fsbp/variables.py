@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 import pynini
@@ -187,10 +187,10 @@ class Acceptor(StringPotential):
         """Lists already searched for: a message is projected again when its context changes."""
         return {}
 
-    def shifted(self, log_weight: float) -> Acceptor:
+    def shifted(self, log_weight: float) -> Self:
         """Return the machine with `log_weight` added to every final weight."""
         arrays = replace(self.arrays, final_s=self.arrays.final_s + log_weight)
-        return Acceptor(arrays_to_fst(arrays), self.alphabet)
+        return replace(self, fst=arrays_to_fst(arrays))
 
     def sample(self, n: int, rng: np.random.Generator) -> list[str]:
         """Return `n` strings drawn in proportion to their weight."""

@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from paradigms.delimited import is_stream
 from paradigms.evaluate import NothingToScoreError, evaluate, read_details
 from paradigms.model import ModelFileError, ParadigmModel
 from paradigms.report import evaluation_table, summary_table, write_details
@@ -336,6 +337,8 @@ def require_writable(*paths: str | None) -> None:
     """
     targets = [Path(path).resolve() for path in paths if path]
     for path, target in zip(filter(None, paths), targets, strict=True):
+        if is_stream(path):
+            continue
         if not target.parent.is_dir():
             raise InputError(f"{path}: the folder does not exist; create it first")
         if not os.access(target.parent, os.W_OK):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -57,27 +57,37 @@ class Completer:
         return {key: value for key, value in self.__dict__.items() if key != "language"}
 
     def candidates(self, lexeme: Lexeme) -> dict[str, list[Candidate]]:
-        """Return the likeliest forms of each hole, best first.
+        """Return the likeliest forms of each hole, best first; at least one each.
 
         Probabilities are among all strings: the belief over the strings that some source proposes,
-        less the probability that none of them is right.
+        less the probability that none of them is right. A hole for which no source proposes
+        anything is inferred as if nothing were given.
         """
         if not lexeme.holes:
             return {}
         forms = forms_of(lexeme)
         if self.lemma_only:
             forms = {cell: forms[cell] for cell in forms if cell == LEMMA}
-        lexeme_graph = completion_graph(forms, lexeme.holes, self.language)
-        beliefs = infer(lexeme_graph.graph, self.family, queries=lexeme.holes).beliefs
-        return {
-            hole: _candidates(beliefs[hole], lexeme_graph.log_novelty[hole])
-            for hole in lexeme.holes
-        }
+        candidates_of = self._inferred(forms, lexeme.holes)
+        for hole in lexeme.holes:
+            if not candidates_of[hole]:
+                candidates_of |= self._inferred({}, [hole])
+        return candidates_of
+
+    def _inferred(
+        self, forms: Mapping[str, tuple[str, ...]], holes: Sequence[str]
+    ) -> dict[str, list[Candidate]]:
+        """Return the candidates of each hole given some forms; none where no source has any."""
+        lexeme_graph = completion_graph(forms, holes, self.language)
+        beliefs = infer(lexeme_graph.graph, self.family, queries=holes).beliefs
+        return {hole: _candidates(beliefs[hole], lexeme_graph.log_novelty[hole]) for hole in holes}
 
 
 def _candidates(belief: Belief, log_novelty: float) -> list[Candidate]:
+    """Return the best values that are forms: an empty or blank string would remain a hole."""
     listed = 1.0 / (1.0 + math.exp(min(log_novelty - belief.log_total, 700.0)))
-    return [Candidate(form, listed * p) for form, p in belief.kbest(NUM_CANDIDATES)]
+    best = belief.kbest(NUM_CANDIDATES + 1)
+    return [Candidate(form, listed * p) for form, p in best if form.strip()][:NUM_CANDIDATES]
 
 
 _AT_WORK: dict[str, Completer] = {}

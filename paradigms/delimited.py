@@ -2,7 +2,8 @@
 
 The standard `csv` module forgets where a field stood and how it was quoted; here every field keeps
 its span in the text. Public names: `TableError`, `Field`, `Record`, `decoded`, `tabbed_records`,
-`quoted_records`, `quoted_field`, `joined_rows`, `replaced`, `shown`, `write_atomically`.
+`quoted_records`, `quoted_field`, `joined_rows`, `replaced`, `shown`, `is_stream`,
+`write_atomically`.
 """
 
 from __future__ import annotations
@@ -149,6 +150,11 @@ def replaced(text: str, replacements: Mapping[tuple[int, int], str]) -> str:
     return "".join([*parts, text[position:]])
 
 
+def is_stream(path: str | Path) -> bool:
+    """Whether the path names a pipe or a device, such as ``/dev/stdout``, which has no folder."""
+    return Path(path).exists() and not Path(path).is_file()
+
+
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Writes the file in one step: another process sees the old file or the whole new one.
 
@@ -157,10 +163,10 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     Raises:
         OSError: The folder is missing or not writable; the old file is then untouched.
     """
-    path = Path(path).resolve()
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
+    if is_stream(path):
+        Path(path).write_bytes(data)
         return
+    path = Path(path).resolve()
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
     try:
         with os.fdopen(handle, "wb") as stream:

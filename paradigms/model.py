@@ -54,6 +54,7 @@ class ParadigmModel:
         sources: "all" given cells speak about a hole, or the "lemma" only.
         seed: Accepted for reproducible scripts: nothing in this model is drawn at random, so
             every seed gives the same result.
+        weights: How much each source of a form counts; by default those shipped.
 
     Raises:
         ValueError: A setting is none of those above.

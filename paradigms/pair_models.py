@@ -6,6 +6,7 @@ Public names: `PairModels`.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,7 +15,33 @@ from paradigms.evidence import Evidence
 
 MAX_EXAMPLES = 2_000
 MAX_BORROWED = 300
-MAX_MODELS = 10_000
+MAX_SYMBOLS = 150_000_000
+"""Symbols in the examples of the models kept, about a gigabyte with all that goes with them."""
+SYMBOLS_PER_MODEL = 2_000
+"""What a model takes besides its examples, in the same unit."""
+
+
+class _Kept:
+    """Models by key, within a bound on their size; the one used longest ago makes room."""
+
+    def __init__(self) -> None:
+        self._models: OrderedDict[tuple[object, ...], RewriteModel | None] = OrderedDict()
+        self._size = 0
+
+    def model(
+        self, key: tuple[object, ...], make: Callable[[], RewriteModel | None]
+    ) -> RewriteModel | None:
+        if key not in self._models:
+            self._models[key] = make()
+            self._size += _size(self._models[key])
+            while self._size > MAX_SYMBOLS and len(self._models) > 1:
+                self._size -= _size(self._models.popitem(last=False)[1])
+        self._models.move_to_end(key)
+        return self._models[key]
+
+
+def _size(model: RewriteModel | None) -> int:
+    return SYMBOLS_PER_MODEL + (model.symbols_el.size if model else 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +53,13 @@ class PairModels:
     """
 
     evidence: Evidence
-    _kept: OrderedDict[tuple[object, object], RewriteModel | None] = field(
-        default_factory=OrderedDict, init=False, repr=False
-    )
+    _kept: _Kept = field(default_factory=_Kept, init=False, repr=False)
 
     def direct(self, source: str, target: str) -> RewriteModel | None:
         """Return the model of lexemes with both cells filled; None where there are none."""
-        key = (source, target)
-        if key not in self._kept:
-            self._keep(key, self._estimated(self._examples(source, target)))
-        self._kept.move_to_end(key)
-        return self._kept[key]
+        return self._kept.model(
+            (source, target), lambda: self._estimated(self._examples(source, target))
+        )
 
     def borrowed(self, source: str, target: str) -> RewriteModel | None:
         """Return the model of other pairs of cells whose features differ in the same way.
@@ -45,14 +68,15 @@ class PairModels:
         the target lend first, up to `MAX_BORROWED` examples.
         """
         tags = self.evidence.tags
-        key = (tags[source] - tags[target], tags[target] - tags[source])
-        if key not in self._kept:
+        lost, gained = tags[source] - tags[target], tags[target] - tags[source]
+
+        def estimated() -> RewriteModel | None:
             examples: list[Example] = []
-            for lender in self._lenders(source, target, *key):
+            for lender in self._lenders(target, lost, gained):
                 examples += self._examples(*lender)[: MAX_BORROWED - len(examples)]
-            self._keep(key, self._estimated(examples))
-        self._kept.move_to_end(key)
-        return self._kept[key]
+            return self._estimated(examples)
+
+        return self._kept.model((target, lost, gained), estimated)
 
     @cached_property
     def copying(self) -> RewriteModel:
@@ -67,7 +91,7 @@ class PairModels:
         return cells
 
     def _lenders(
-        self, source: str, target: str, lost: frozenset[str], gained: frozenset[str]
+        self, target: str, lost: frozenset[str], gained: frozenset[str]
     ) -> list[tuple[str, str]]:
         """Return the pairs of cells with the same difference, those like the target first."""
         evidence = self.evidence
@@ -94,8 +118,3 @@ class PairModels:
 
     def _estimated(self, examples: list[Example]) -> RewriteModel | None:
         return RewriteModel.from_examples(examples, self.evidence.costs) if examples else None
-
-    def _keep(self, key: tuple[object, object], model: RewriteModel | None) -> None:
-        self._kept[key] = model
-        if len(self._kept) > MAX_MODELS:
-            self._kept.popitem(last=False)

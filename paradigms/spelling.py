@@ -53,10 +53,11 @@ class Spelling:
         return cls(letters={nfc: used for nfc, used in usual.items() if nfc != used})
 
     def spell(self, form: str) -> str:
-        """The NFC form in the spelling of the file."""
+        """The form in the spelling of the file, whatever normal form it has."""
         if self.decomposed:
             return unicodedata.normalize("NFD", form)
-        return "".join(self.letters.get(letter, letter) for letter in _letters(form))
+        composed = unicodedata.normalize("NFC", form)
+        return "".join(self.letters.get(letter, letter) for letter in _letters(composed))
 
 
 def _letters(text: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ keeps everything that is not a hole byte for byte. Public names: `Table`, `Table
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,9 +114,12 @@ class Table:
         write_atomically(path, self.filled(completions).encode("utf-8"))
 
     def _written(self, form: str, hole: str) -> str:
-        """The form as a field of this file, in quotes if the hole was."""
+        """The form as a field of this file, in quotes if the hole was.
+
+        Where fields are never quoted, a space stands for tabs and line ends.
+        """
         if self.delimiter is None:
-            return " ".join(form.split())
+            return re.sub(r"[\t\r\n]+", " ", form)
         return quoted_field(form, self.delimiter, always=hole.startswith('"'))
 
 

@@ -14,6 +14,7 @@ from fsbp.acceptors import intersection, table_acceptor, universe_acceptor
 from fsbp.alphabet import Alphabet
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
+from fsbp.factors.concatenation import ConcatenationFactor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.table import TableFactor
@@ -22,6 +23,8 @@ from fsbp.inference.enumeration import enumerate_strings
 from fsbp.messages.base import MessageFamily
 from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
+from fsbp.ngrams import ngram_acceptor
+from fsbp.opinions import Opinion
 from fsbp.rewrite_model import Example, RewriteModel
 from fsbp.rewrites import SymbolCosts
 from fsbp.transducers import EditTopology, edit_topology
@@ -60,6 +63,13 @@ def random_table(rng: np.random.Generator, floor: float = -math.inf) -> StringTa
     count = int(rng.integers(1, len(STRINGS)))
     strings = tuple(rng.choice(np.array(STRINGS), size=count, replace=False).tolist())
     return StringTable(strings, rng.normal(size=count), floor)
+
+
+def random_opinion(rng: np.random.Generator) -> Opinion:
+    """Return a tempered bigram acceptor, without a finite sum."""
+    samples = [ALPHABET.labels(text) for text in rng.choice(np.array(STRINGS), size=4).tolist()]
+    acceptor = Acceptor(ngram_acceptor(samples, len(ALPHABET), 2), ALPHABET)
+    return Opinion.tempered(acceptor, 0.5, 1.0)
 
 
 def random_potential(variable: Variable, rng: np.random.Generator) -> Potential:
@@ -143,11 +153,13 @@ def _factor_cases() -> list[FactorCase]:
     return [
         FactorCase("acceptor-machine", AcceptorFactor(S, random_machine(rng))),
         FactorCase("acceptor-table", AcceptorFactor(S, random_table(rng))),
+        FactorCase("acceptor-opinion", AcceptorFactor(S, random_opinion(rng))),
         FactorCase("transducer", transducer_factor(S, T, rng)),
         FactorCase(
             "transducer-class-history",
             transducer_factor(S, T, rng, edit_topology(ALPHABET, history="class")),
         ),
+        FactorCase("concatenation", ConcatenationFactor((S, T), Variable("W", ALPHABET)), 6),
         FactorCase("rewrite", RewriteFactor(S, T, REWRITES, 1.3)),
         FactorCase("rewrite-negative", RewriteFactor(S, T, REWRITES, -0.7, floor=0.1)),
         FactorCase("table-unary", TableFactor((COLOUR,), rng.normal(size=3))),

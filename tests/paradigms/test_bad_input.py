@@ -1,5 +1,6 @@
 """Every kind of bad input, through the command line and the real model."""
 
+import random
 import unicodedata
 import zipfile
 from collections.abc import Callable
@@ -63,6 +64,8 @@ COMPLETED = {
     "line end inside quotes": WIDE + '"neuer\nTag","neuer\nTag","",\n',
     "symbols never seen": KNOWN + "数字\t\tN;NOM;PL\nжук😀\tжук😀\tN;NOM;SG\nжук😀\t\tN;GEN;SG\n",
     "300 characters": KNOWN + f"{'Ding' * 75}\t\tN;NOM;PL\n{'Ding' * 75}\t\tN;GEN;SG\n",
+    "odd white space": KNOWN + "ein  Tag\tein  Tag\tN;NOM;SG\nein  Tag\t\tN;NOM;PL\n",
+    "a rule that leaves nothing": KNOWN + "e\te\tN;NOM;PL\ne\t\tN;NOM;SG\n",
     "one row": "lemma,N;NOM;SG,N;NOM;PL\nDing,Ding,\n",
     "one triple": "Ding\tDinge\tN;NOM;PL\nDing\t\tN;NOM;SG\n",
 }
@@ -131,6 +134,23 @@ def test_identifiers_are_no_evidence(run: Run) -> None:
     result = run("complete", "t", "-o", "out", "--lemma", "id")
     assert result.exit_code == 0, result.output
     assert "0099\tDinge\tN;NOM;PL\n" in Path("out").read_text()
+
+
+def test_a_rule_that_fits_no_likely_form_leaves_no_hole(run: Run) -> None:
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcdefgh", k=9)) for _ in range(60)]
+    Path("t").write_text(
+        "".join(f"{n}\t{word}\tN;A\n" for n, word in enumerate(words))
+        + "x\tzzzzzz\tN;A\nx\tqqqq\tN;B\ny\t\tN;A\ny\t\tN;B\n"
+    )
+    completed(run, "--lemma", "id")
+
+
+def test_white_space_inside_forms_is_kept(run: Run) -> None:
+    table = KNOWN.replace("\tTag", "\tein\u00a0 Tag")
+    Path("t").write_text(table + "Hag\tein\u00a0 Hag\tN;NOM;SG\nHag\t\tN;NOM;PL\n")
+    completed(run)
+    assert Path("out").read_text().endswith("Hag\tein\u00a0 Hage\tN;NOM;PL\n")
 
 
 def test_the_number_of_jobs_changes_nothing(run: Run) -> None:

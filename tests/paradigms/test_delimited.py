@@ -122,6 +122,14 @@ def test_writing_follows_links_and_pipes(tmp_path: Path) -> None:
     os.close(reader)
 
 
+def test_writing_follows_descriptors_without_a_name() -> None:
+    reader, writer = os.pipe()
+    write_atomically(f"/dev/fd/{writer}", b"piped")
+    assert os.read(reader, 10) == b"piped"
+    os.close(reader)
+    os.close(writer)
+
+
 def test_failed_writing_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,18 @@ def test_the_cells_most_like_the_target_lend_first(monkeypatch: pytest.MonkeyPat
     assert set(model.distribution("c")) == {"cx"}
 
 
+def test_what_is_borrowed_does_not_depend_on_earlier_questions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pair_models, "MAX_BORROWED", 1)
+    verbs = {"V;F;1;SG": "a", "V;F;1;PL": "ax", "V;F;2;SG": "c", "V;F;2;PL": ()}
+    nouns = {"N;A;SG": "b", "N;A;PL": "by", "N;B;SG": "c", "N;B;PL": ()}
+    models = PairModels(evidence_of({**verbs, **nouns}))
+    for _ in range(2):
+        assert best(models, "V;F;2;SG", "V;F;2;PL", "c", "borrowed") == "cx"
+        assert best(models, "N;B;SG", "N;B;PL", "c", "borrowed") == "cy"
+
+
 def test_the_lemma_neither_lends_nor_borrows_like_a_feature() -> None:
     evidence = evidence_of({"N;SG": "kala", "N;PL": "kalat", "N;DU": ()}, lemma="kala")
     models = PairModels(evidence)
@@ -114,7 +126,7 @@ def test_many_lexemes_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_models_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_models, "MAX_MODELS", 2)
+    monkeypatch.setattr(pair_models, "MAX_SYMBOLS", 2 * (pair_models.SYMBOLS_PER_MODEL + 1))
     evidence = evidence_of({"A": "a", "B": "b", "C": "c"})
     models = PairModels(evidence)
     first = models.direct("A", "B")

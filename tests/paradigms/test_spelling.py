@@ -16,6 +16,7 @@ def test_normalised_is_nfc_without_outer_space() -> None:
 
 def test_composed_and_undecided_texts_give_nfc() -> None:
     assert Spelling.of(["ê", "abc"]).spell("öê") == "öê"
+    assert Spelling.of(["ê", "abc"]).spell("o\u0308") == "ö"
     assert Spelling.of([]).spell("ö") == "ö"
 
 
