@@ -166,6 +166,15 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_reader
 
 
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of what is drawn at random: nothing so far, so every seed gives the same result.",
+)
+
+
 class Group(click.Group):
     """A group of commands that turns errors in files into one line each."""
 
@@ -202,7 +211,7 @@ def cli() -> None:
 @click.option("--details", type=WRITE, help="Also write every candidate with its probability.")
 @click.option("--no-adapt", is_flag=True, help="Do not learn from the given cells of TABLE.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+@seed_option
 @table_options
 def complete(
     table: str,
@@ -239,6 +248,8 @@ def complete(
         if model:
             learned = ParadigmModel.load(model)
             learned.adapt = not no_adapt
+            if learned.lemma == "id" and reader.lemma == "form":
+                raise InputError(f"{model}: was trained with --lemma id; add --lemma id here too")
         else:
             adapt = bool(train) and not no_adapt
             learned = fitted(sources[0] if sources else target, reader.lemma, adapt, seed)
@@ -253,7 +264,7 @@ def complete(
 @cli.command(epilog=TRAIN_EXAMPLES + FORMATS_HELP)
 @click.argument("table", type=READ)
 @click.option("-o", "--output", type=WRITE, required=True, help="The model: one zip file.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+@seed_option
 @table_options
 def train(table: str, output: str, seed: int, reader: Reader) -> None:
     """Learn a model from the filled cells of TABLE, complete or not.

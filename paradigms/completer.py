@@ -114,7 +114,12 @@ def completions_of(
         lexemes: Any number.
         jobs: Processes; the result does not depend on it.
         progress: Called with the number of lexemes just completed.
+
+    Raises:
+        ValueError: There is less than one job.
     """
+    if jobs < 1:
+        raise ValueError(f"jobs={jobs}: expected 1 or more")
     completions: list[dict[str, list[Candidate]]] = []
     for batch in _batches(completer, lexemes, jobs):
         completions += batch

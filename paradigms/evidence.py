@@ -1,4 +1,4 @@
-"""What is known of a language: forms by lexeme and cell, and the models learned from them.
+"""What is known of a language: forms by lexeme and cell, and statistics of them.
 
 A lemma that is itself a form is one more cell, `LEMMA`.
 
@@ -20,7 +20,8 @@ from fsbp.rewrites import SymbolCosts, label_array
 from paradigms.lexemes import Lexeme
 from paradigms.predictability import shares_of_commonest_change
 
-LEMMA = "#lemma"
+LEMMA = "\0lemma"
+"""The lemma as a cell; no table can name a cell so."""
 
 
 def tags_of(cell: str) -> frozenset[str]:
@@ -36,7 +37,7 @@ def forms_of(lexeme: Lexeme) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Forms by lexeme and cell, with pair models and statistics derived from them.
+    """Forms by lexeme and cell, with statistics derived from them.
 
     Args:
         lexemes: Given forms by cell for each lexeme; holes left out.

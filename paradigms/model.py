@@ -119,6 +119,7 @@ class ParadigmModel:
 
         Raises:
             RuntimeError: The model has not been fitted.
+            ValueError: There is less than one job.
         """
         own = Evidence.from_lexemes(lexemes)
         known = self.evidence.joined(own if self.adapt else Evidence((), own.cells))
@@ -257,7 +258,8 @@ def _best_predictors(evidence: Evidence) -> dict[str, str]:
                 score = float(share * count / (count + 1))
                 if target not in best or score > best[target][0]:
                     best[target] = (score, source)
-    return {target: source for target, (_, source) in best.items()}
+    shown = {cell: "the lemma" if cell == LEMMA else cell for cell in evidence.cells}
+    return {shown[target]: shown[source] for target, (_, source) in best.items()}
 
 
 def _json(value: object) -> bytes:

@@ -175,6 +175,17 @@ def test_foreign_models_are_refused_in_one_line(run: Run, data: bytes) -> None:
     assert not Path("out").exists()
 
 
+def test_a_model_of_identifiers_reads_no_lemma(run: Run) -> None:
+    Path("known").write_text(KNOWN)
+    Path("t").write_text(HOLES)
+    assert run("train", "known", "--lemma", "id", "-o", "m").exit_code == 0
+    result = run("complete", "t", "--model", "m", "-o", "out")
+    assert result.exit_code == 2
+    assert result.output == "Error: m: was trained with --lemma id; add --lemma id here too\n"
+    assert not Path("out").exists()
+    completed(run, "--model", "m", "--lemma", "id")
+
+
 def test_a_model_cut_short_is_refused(run: Run) -> None:
     Path("t").write_text(KNOWN + HOLES)
     assert run("train", "t", "-o", "m").exit_code == 0
