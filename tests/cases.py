@@ -14,7 +14,6 @@ from fsbp.acceptors import intersection, table_acceptor, universe_acceptor
 from fsbp.alphabet import Alphabet
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
-from fsbp.factors.concatenation import ConcatenationFactor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.table import TableFactor
@@ -159,7 +158,6 @@ def _factor_cases() -> list[FactorCase]:
             "transducer-class-history",
             transducer_factor(S, T, rng, edit_topology(ALPHABET, history="class")),
         ),
-        FactorCase("concatenation", ConcatenationFactor((S, T), Variable("W", ALPHABET)), 6),
         FactorCase("rewrite", RewriteFactor(S, T, REWRITES, 1.3)),
         FactorCase("rewrite-negative", RewriteFactor(S, T, REWRITES, -0.7, floor=0.1)),
         FactorCase("table-unary", TableFactor((COLOUR,), rng.normal(size=3))),
