@@ -84,8 +84,9 @@ def transducer_factor(
     rng: np.random.Generator,
     topology: EditTopology = TOPOLOGY,
 ) -> TransducerFactor:
-    """Return an edit transducer that copies more than it edits."""
+    """Return an edit transducer that copies more than it edits, so that all sums are finite."""
     weights = rng.normal(scale=0.3, size=len(topology.feature_names)) - 0.4
+    weights += topology.theta({"insert": -1.5, "delete": -1.5})
     return TransducerFactor(source, target, topology, weights)
 
 
