@@ -15,11 +15,13 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
 from fsbp.metrics import paired_bootstrap
 from paradigms.lexemes import Lexeme
+from paradigms.messages import MessageUse
 from paradigms.model import ParadigmModel
 from paradigms.tables import read_table
 from scoring import Scores, completed_scores, peak_mebibytes, pooled, print_row
@@ -45,9 +47,9 @@ def available_languages(data: Path, condition: str, split: str) -> list[str]:
     )
 
 
-def unimorph_lexemes(path: Path) -> list[Lexeme]:
-    """Returns the lexemes of a file of lemma, form and features."""
-    return read_table(path, format="unimorph").lexemes()
+def unimorph_lexemes(path: Path, limit: int | None = None) -> list[Lexeme]:
+    """Returns the first lexemes, or all, of a file of lemma, form and features."""
+    return read_table(path, format="unimorph").lexemes()[:limit]
 
 
 def language_scores(model: ParadigmModel, language: str, options: argparse.Namespace) -> Scores:
@@ -55,8 +57,8 @@ def language_scores(model: ParadigmModel, language: str, options: argparse.Names
     return completed_scores(
         model,
         unimorph_lexemes(options.data / f"{language}-train-{options.condition}"),
-        unimorph_lexemes(options.data / f"{language}-covered-{options.split}"),
-        unimorph_lexemes(options.data / f"{language}-uncovered-{options.split}"),
+        unimorph_lexemes(options.data / f"{language}-covered-{options.split}", options.lexemes),
+        unimorph_lexemes(options.data / f"{language}-uncovered-{options.split}", options.lexemes),
         options.jobs,
     )
 
@@ -66,7 +68,7 @@ def scores_by_language(languages: Sequence[str], options: argparse.Namespace) ->
     print_row("language", "holes", "given %", "accuracy", "whole", "calib. err", "seconds")
     scores = {}
     for language in languages:
-        model = ParadigmModel(seed=options.seed, adapt=options.adapt)
+        model = ParadigmModel(seed=options.seed, adapt=options.adapt, messages=options.messages)
         scores[language] = language_scores(model, language, options)
         print_row(language, *scores[language].figures().values())
     return scores
@@ -91,7 +93,9 @@ def lemma_comparison(joint: Mapping[str, Scores], options: argparse.Namespace) -
     print(f"\nAgainst the lemma alone, where at least {MIN_SHARE_GIVEN:.0%} of cells are given")
     print_row("language", "joint", "lemma", "margin", "p")
     for language in languages:
-        model = ParadigmModel(seed=options.seed, adapt=options.adapt, sources="lemma")
+        model = ParadigmModel(
+            seed=options.seed, adapt=options.adapt, messages=options.messages, sources="lemma"
+        )
         lemma_only[language] = language_scores(model, language, options)
         print_row(language, *comparison_row(joint[language], lemma_only[language], rng))
     if not languages:
@@ -138,6 +142,9 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument("--condition", choices=CONDITIONS, default="low")
     parser.add_argument("--split", default="dev")
     parser.add_argument("--languages", help="comma-separated; by default all in DIR")
+    parser.add_argument(
+        "--lexemes", type=int, metavar="N", help="complete only the first N tables of each language"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -145,6 +152,12 @@ def options_from_command_line() -> argparse.Namespace:
         dest="adapt",
         action="store_false",
         help="do not learn from the given cells of the tables to be completed",
+    )
+    parser.add_argument(
+        "--messages",
+        choices=get_args(MessageUse),
+        default="kbest",
+        help="how messages about a hole are approximated (default: %(default)s)",
     )
     parser.add_argument("--compare-lemma", action="store_true")
     options = parser.parse_args()
@@ -178,6 +191,8 @@ def main() -> None:
         "condition": options.condition,
         "split": options.split,
         "adapt": options.adapt,
+        "messages": options.messages,
+        "lexemes": options.lexemes,
         "macro": macro,
         "languages": {name: each.figures() for name, each in scores.items()},
         "against_lemma_only": comparison,

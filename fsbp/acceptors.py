@@ -1,11 +1,12 @@
 """Acceptors: weighted sets of strings, built, intersected, sampled and measured.
 
 Public names: `string_acceptor`, `table_acceptor`, `universe_acceptor`, `intersection`,
-`length_restricted`, `scaled`, `sample_strings`, `entropy`, and from the modules below
-`k_best_strings` and `MachineTooLargeError`.
+`length_restricted`, `without_parallel_arcs`, `scaled`, `sample_strings`, `string_sampler`,
+`StringSampler`, `entropy`, and from the modules below `k_best_strings` and `MachineTooLargeError`.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pynini
@@ -27,6 +28,7 @@ from fsbp.pathsum import backward, expected_arc_counts, expected_final_counts, l
 
 __all__ = [
     "MachineTooLargeError",
+    "StringSampler",
     "entropy",
     "intersection",
     "k_best_strings",
@@ -34,8 +36,10 @@ __all__ = [
     "sample_strings",
     "scaled",
     "string_acceptor",
+    "string_sampler",
     "table_acceptor",
     "universe_acceptor",
+    "without_parallel_arcs",
 ]
 
 
@@ -181,6 +185,57 @@ def scaled(machine: Machine, log_factor: float) -> pynini.Fst:
     )  # fmt: skip
 
 
+def without_parallel_arcs(acceptor: Machine) -> ArcArrays:
+    """Return the machine with one arc for all arcs of the same source, label and target.
+
+    The weights of parallel arcs add up, so no string's total changes.
+
+    Args:
+        acceptor: Acceptor, epsilons and cycles allowed.
+
+    Cost: O(A + S * largest label), the latter for a table in memory.
+    """
+    arrays = as_arrays(acceptor)
+    kept, log_weight_a = _merged_arcs(
+        arrays.first_arc_s(), arrays.ilabel_a, arrays.target_a, arrays.log_weight_a
+    )
+    label_a = arrays.ilabel_a[kept]
+    return ArcArrays(
+        arrays.start, arrays.final_s, arrays.source_a[kept], label_a, label_a,
+        arrays.target_a[kept], log_weight_a,
+    )  # fmt: skip
+
+
+@compiled
+def _merged_arcs(
+    first_s: IntArray, label_a: IntArray, target_a: IntArray, log_weight_a: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the first arc of each set of parallel ones, and the log-weight of all of the set."""
+    num_states = len(first_s) - 1
+    num_labels = 1 + (label_a.max() if len(label_a) else 0)
+    number_lt = np.full(num_labels * num_states, -1, dtype=np.int32)
+    kept = np.empty(len(label_a), dtype=np.int32)
+    total = np.empty(len(label_a))
+    count = 0
+    for state in range(num_states):
+        begin = count
+        for a in range(first_s[state], first_s[state + 1]):
+            if log_weight_a[a] == -np.inf:
+                continue
+            cell = label_a[a] * num_states + target_a[a]
+            number = number_lt[cell]
+            if number < begin:
+                number_lt[cell] = count
+                kept[count] = a
+                total[count] = log_weight_a[a]
+                count += 1
+            else:
+                larger = max(total[number], log_weight_a[a])
+                smaller = min(total[number], log_weight_a[a])
+                total[number] = larger + np.log1p(np.exp(smaller - larger))
+    return kept[:count].copy(), total[:count].copy()
+
+
 @compiled
 def _drawn_paths(
     start: int,
@@ -207,21 +262,49 @@ def _drawn_paths(
     return labels, ends
 
 
-def sample_strings(
-    acceptor: Machine, num_strings: int, rng: np.random.Generator
-) -> list[tuple[int, ...]]:
-    """Return strings drawn independently, each with probability exp(weight - log_total).
+class StringSampler(NamedTuple):
+    """A machine prepared for drawing strings from it, any number of times.
+
+    Args:
+        arrays: Trimmed, with a finite, positive total weight.
+        first_s: Position of each state's first arc, and the number of arcs.
+        cumulative_a: Probability of leaving an arc's state by it or an earlier one of that state.
+    """
+
+    arrays: ArcArrays
+    first_s: IntArray
+    cumulative_a: FloatArray
+
+    def sample(self, num_strings: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+        """Return the labels of strings drawn independently.
+
+        Args:
+            num_strings: How many strings to draw, perhaps none.
+            rng: The source of randomness; it is advanced.
+
+        Cost: O(length x log(arcs per state)) a string.
+        """
+        if not num_strings:
+            return []
+        labels, ends = _drawn_paths(
+            self.arrays.start, self.first_s, self.arrays.ilabel_a, self.arrays.target_a,
+            self.cumulative_a, num_strings, rng,
+        )  # fmt: skip
+        begins = [np.int64(0), *ends[:-1]]
+        return [tuple(map(int, labels[begin:end])) for begin, end in zip(begins, ends, strict=True)]
+
+
+def string_sampler(acceptor: Machine) -> StringSampler:
+    """Return what draws strings independently, each with probability exp(weight - log_total).
 
     Args:
         acceptor: Acceptor with a finite, positive total weight; epsilons and cycles allowed.
-        num_strings: How many strings to draw.
-        rng: The source of randomness; it is advanced.
 
     Raises:
         DivergentSumError: The sum is infinite.
         ValueError: The acceptor accepts nothing.
 
-    Cost: That of `backward`, then O(length x log(arcs per state)) a string.
+    Cost: That of `backward`.
     Source: Devroye (1986), "Non-uniform random variate generation", section III.2 (inversion).
     """
     arrays = trimmed(acceptor)
@@ -236,11 +319,24 @@ def sample_strings(
     never_stops = stop_s == 0.0
     has_arc = np.diff(first_s) > 0
     cumulative_a[first_s[1:][never_stops & has_arc] - 1] = 1.0
-    labels, ends = _drawn_paths(
-        arrays.start, first_s, arrays.ilabel_a, arrays.target_a, cumulative_a, num_strings, rng
-    )
-    begins = [np.int64(0), *ends[:-1]]
-    return [tuple(map(int, labels[begin:end])) for begin, end in zip(begins, ends, strict=True)]
+    return StringSampler(arrays, first_s, cumulative_a)
+
+
+def sample_strings(
+    acceptor: Machine, num_strings: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Return strings drawn from `string_sampler`, once.
+
+    Args:
+        acceptor: Acceptor with a finite, positive total weight; epsilons and cycles allowed.
+        num_strings: How many strings to draw.
+        rng: The source of randomness; it is advanced.
+
+    Raises:
+        DivergentSumError: The sum is infinite.
+        ValueError: The acceptor accepts nothing.
+    """
+    return string_sampler(acceptor).sample(num_strings, rng)
 
 
 def _is_deterministic(arrays: ArcArrays) -> bool:

@@ -23,9 +23,22 @@ def csr_order(state_a: IntArray, num_states: int) -> tuple[IntArray, IntArray]:
 
     Cost: O(S + A).
     """
+    return _counting_order(state_a, num_states)
+
+
+@compiled
+def _counting_order(state_a: IntArray, num_states: int) -> tuple[IntArray, IntArray]:
     first = np.zeros(num_states + 1, dtype=np.int32)
-    np.cumsum(np.bincount(state_a, minlength=num_states), out=first[1:])
-    return np.argsort(state_a, kind="stable").astype(np.int32), first
+    for a in range(len(state_a)):
+        first[state_a[a] + 1] += 1
+    for state in range(num_states):
+        first[state + 1] += first[state]
+    free = first[:-1].copy()
+    order = np.empty(len(state_a), dtype=np.int32)
+    for a in range(len(state_a)):
+        order[free[state_a[a]]] = a
+        free[state_a[a]] += 1
+    return order, first
 
 
 @compiled

@@ -20,6 +20,8 @@ Semiring: TypeAlias = Literal["sum", "max"]
 
 DENSE_STATES = 300
 LARGEST_VISITS = 1e13
+SWEEPS = 200
+SETTLED = 1e-14
 
 
 class DivergentSumError(ArithmeticError):
@@ -94,6 +96,34 @@ def _best_within(
     return False
 
 
+@compiled
+def _iterated(
+    first: IntArray, target_a: IntArray, weight_a: FloatArray, right: FloatArray
+) -> tuple[FloatArray, bool]:
+    """Return x = right + P x by sweeps from below, and whether they settled.
+
+    All terms are positive, so that sweeps rise towards the solution if there is one; where cycles
+    weigh little they settle long before a factorisation is done.
+    """
+    size, columns = right.shape
+    solution = right.copy()
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for state in range(size):
+            for column in range(columns):
+                total = right[state, column]
+                for a in range(first[state], first[state + 1]):
+                    total += weight_a[a] * solution[target_a[a], column]
+                if total > LARGEST_VISITS:
+                    return solution, False
+                if total > 0.0:
+                    largest = max(largest, abs(total - solution[state, column]) / total)
+                solution[state, column] = total
+        if largest < SETTLED:
+            return solution, True
+    return solution, False
+
+
 def _solved_within(
     inner_source: IntArray,
     inner_target: IntArray,
@@ -115,12 +145,17 @@ def _solved_within(
         scaled = np.exp(weight + scale_s[inner_target] - scale_s[inner_source])
         exits = np.exp(exit_s - scale_s)
     right = np.stack((exits, np.ones(size)), axis=1)
+    solution = None
+    if size > DENSE_STATES:
+        order, first = csr_order(inner_source, size)
+        iterated, settled = _iterated(first, inner_target[order], scaled[order], right)
+        solution = iterated if settled else None
     try:
         if size <= DENSE_STATES:
             system = np.eye(size)
             np.subtract.at(system, (inner_source, inner_target), scaled)
             solution = np.linalg.solve(system, right)
-        else:
+        elif solution is None:
             moves = csc_matrix((scaled, (inner_source, inner_target)), shape=(size, size))
             solution = splu(identity(size, format="csc") - moves).solve(right)
     except (np.linalg.LinAlgError, RuntimeError):
@@ -151,7 +186,8 @@ def completions(
     Raises:
         DivergentSumError: A cycle from which a final state can be reached has no finite sum.
 
-    Cost: O(S + A log A), plus O(n^3) for a cyclic component of n states (sparse above 300).
+    Cost: O(S + A log A), plus O(n^3) for a cyclic component of n states (above 300,
+        sweeps where they settle, else sparse).
     Source: Mohri (2002), "Semiring frameworks and algorithms for shortest-distance problems";
         Berman and Plemmons (1994), chapter 6, for the test of convergence.
     """

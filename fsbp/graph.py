@@ -3,7 +3,7 @@
 An observed variable cuts the graph: factors see its value as a constant, and neither components
 nor cycles run through it. Shape is that of the free (unobserved) variables.
 
-Public names: `Edge`, `FactorGraph`, `spanning_forest`.
+Public names: `Edge`, `FactorGraph`, `spanning_forest`, `DisjointSets`.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class FactorGraph:
     @cached_property
     def components(self) -> tuple[tuple[int, ...], ...]:
         """Free variables connected by factors, one tuple of positions per component."""
-        sets = _DisjointSets(len(self.variables))
+        sets = DisjointSets(len(self.variables))
         for edges in self.edges_of_factor:
             for edge in edges[1:]:
                 sets.merge(self.edges[edges[0]].variable, self.edges[edge].variable)
@@ -156,7 +156,7 @@ def spanning_forest(factors: Sequence[Factor], weight_f: Sequence[float]) -> lis
     Source: Kruskal (1956); exact for binary factors.
     """
     graph = FactorGraph(tuple(factors))
-    sets = _DisjointSets(len(graph.variables))
+    sets = DisjointSets(len(graph.variables))
     kept = []
     for f in np.argsort(-np.asarray(weight_f, dtype=np.float64), kind="stable").tolist():
         members = [graph.positions[variable] for variable in factors[f].variables]
@@ -167,21 +167,26 @@ def spanning_forest(factors: Sequence[Factor], weight_f: Sequence[float]) -> lis
     return sorted(kept)
 
 
-class _DisjointSets:
+class DisjointSets:
     """Disjoint sets of integers, with path halving."""
 
     def __init__(self, size: int) -> None:
+        """Put each integer below `size` into a set of its own."""
         self._parent = list(range(size))
 
     def root(self, member: int) -> int:
+        """Return the member that stands for a set."""
         parent = self._parent
         while parent[member] != member:
             parent[member] = parent[parent[member]]
             member = parent[member]
         return member
 
-    def merge(self, a: int, b: int) -> None:
+    def merge(self, a: int, b: int) -> bool:
+        """Unite two members' sets and return whether they were apart."""
+        apart = self.root(a) != self.root(b)
         self._parent[self.root(b)] = self.root(a)
+        return apart
 
 
 def _grouped(keys: Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:

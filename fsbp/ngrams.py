@@ -2,7 +2,8 @@
 
 Rows are dense: every history has a weight for every symbol and for the end, so no failure arcs
 are needed. Public names: `HistoryAutomaton`, `history_automaton`, `full_history_automaton`,
-`NgramCounts`, `ngram_counts`, `ngram_acceptor`, `expected_ngram_counts`, `moment_matched`.
+`NgramCounts`, `ngram_counts`, `ngram_acceptor`, `expected_ngram_counts`, `tilted_ngram_counts`,
+`moment_matched`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ import pynini
 from fsbp.arrays import ArcArrays, FloatArray, IntArray, Machine, arrays_to_fst
 from fsbp.composition import composed
 from fsbp.connectivity import trimmed
-from fsbp.pathsum import expected_arc_counts
+from fsbp.fixpoint import completions
 
 HistoryLabels: TypeAlias = tuple[int, ...]
 
@@ -122,13 +123,15 @@ def _automaton(parts: set[HistoryLabels], num_symbols: int) -> HistoryAutomaton:
     ordered = tuple(sorted(parts, key=lambda history: (len(history), history)))
     index = {history: h for h, history in enumerate(ordered)}
     next_ha = np.zeros((len(ordered), num_symbols), dtype=np.int32)
+    longer_h: list[list[int]] = [[] for _ in ordered]
+    for h, history in enumerate(ordered):
+        if history and history != (BOS,):
+            longer_h[index[history[:-1]]].append(h)
     for h, history in enumerate(ordered):
         if history:
             next_ha[h] = next_ha[index[history[1:]]]
-        for label in range(1, num_symbols + 1):
-            longer = index.get((*history, label))
-            if longer is not None:
-                next_ha[h, label - 1] = longer
+        for longer in longer_h[h]:
+            next_ha[h, ordered[longer][-1] - 1] = longer
     return HistoryAutomaton(ordered, next_ha)
 
 
@@ -272,26 +275,68 @@ def expected_ngram_counts(
         over strings".
     """
     size, symbols = automaton.next_ha.shape
-    width = symbols + 1
+    return tilted_ngram_counts(acceptor, automaton, np.zeros((size, symbols + 1)), max_arcs)[0]
+
+
+def tilted_ngram_counts(
+    acceptor: Machine, automaton: HistoryAutomaton, log_weight_hs: FloatArray, max_arcs: int
+) -> tuple[FloatArray, float]:
+    """Return expected n-gram counts of an acceptor times an n-gram model, and their log total.
+
+    Args:
+        acceptor: Acceptor over labels 1..K.
+        automaton: The histories.
+        log_weight_hs: float64[H, K + 1], the n-gram model's weights, nats; the last column is
+            the end. The product must have a finite, positive total.
+        max_arcs: The largest number of arcs of the product.
+
+    Returns:
+        float64[H, K + 1], how often a string drawn from the product has each symbol after each
+        history, and the log of the product's total (nats).
+
+    Raises:
+        MachineTooLargeError: The product has more arcs.
+        DivergentSumError: The sum over paths is infinite.
+        ValueError: The product accepts nothing.
+
+    Cost: O(arcs of the product x log(arcs per state)), plus twice that of `backward`.
+    Source: That of `expected_ngram_counts`.
+    """
+    paths = composed(acceptor, _counting(automaton, log_weight_hs), max_arcs)
+    if paths.start < 0:
+        raise ValueError("the product accepts nothing, so no n-gram has an expected count")
+    moves = paths.source_a, paths.target_a, paths.log_weight_a
+    ahead_s = completions(*moves, paths.final_s, "sum")
+    begin_s = np.full(paths.num_states, -np.inf)
+    begin_s[paths.start] = 0.0
+    behind_s = completions(paths.target_a, paths.source_a, paths.log_weight_a, begin_s, "sum")
+    total = float(ahead_s[paths.start])
+    log_count_a = behind_s[paths.source_a] + paths.log_weight_a + ahead_s[paths.target_a]
+    counts: npt.NDArray[np.float64] = np.bincount(
+        paths.olabel_a, weights=np.exp(log_count_a - total), minlength=log_weight_hs.size + 1
+    ).astype(np.float64)
+    return counts[1:].reshape(log_weight_hs.shape), total
+
+
+def _counting(automaton: HistoryAutomaton, log_weight_hs: FloatArray) -> ArcArrays:
+    """Return the transducer from strings to the numbers of the n-grams in them, ends included."""
+    size, width = log_weight_hs.shape
     number_hs = np.arange(1, size * width + 1, dtype=np.int32).reshape(size, width)
-    plain = automaton.arrays(np.zeros((size, width)))
+    plain = automaton.arrays(log_weight_hs)
     state_h = np.arange(size, dtype=np.int32)
     final_s = np.full(size + 1, -np.inf)
     final_s[size] = 0.0
-    counting = ArcArrays.from_arcs(
+    log_weight_a = np.concatenate((plain.log_weight_a, plain.final_s))
+    kept = log_weight_a > -np.inf
+    return ArcArrays.from_arcs(
         automaton.start,
         final_s,
-        np.concatenate((plain.source_a, state_h)),
-        np.concatenate((plain.ilabel_a, np.zeros(size, dtype=np.int32))),
-        np.concatenate((number_hs[:, :-1].ravel(), number_hs[:, -1])),
-        np.concatenate((plain.target_a, np.full(size, size))),
-        np.zeros(size * width),
+        np.concatenate((plain.source_a, state_h))[kept],
+        np.concatenate((plain.ilabel_a, np.zeros(size, dtype=np.int32)))[kept],
+        np.concatenate((number_hs[:, :-1].ravel(), number_hs[:, -1]))[kept],
+        np.concatenate((plain.target_a, np.full(size, size, dtype=np.int32)))[kept],
+        log_weight_a[kept],
     )
-    paths = composed(acceptor, counting, max_arcs)
-    counts: npt.NDArray[np.float64] = np.bincount(
-        paths.olabel_a, weights=expected_arc_counts(paths), minlength=size * width + 1
-    ).astype(np.float64)
-    return counts[1:].reshape(size, width)
 
 
 def moment_matched(automaton: HistoryAutomaton, counts_hs: FloatArray) -> pynini.Fst:

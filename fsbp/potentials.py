@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import cast
 
@@ -19,6 +20,7 @@ import pynini
 
 from fsbp import acceptors
 from fsbp.arrays import FloatArray, log_sum_exp
+from fsbp.ngram_potential import NgramPotential, on_common_refinement, sum_of_ngrams
 from fsbp.pathsum import Semiring
 from fsbp.pooled import mixture_of_tables
 from fsbp.variables import (
@@ -52,7 +54,7 @@ def product(potentials: Sequence[Potential], max_arcs: int = MAX_ARCS) -> Potent
 
     Tables all round give a table over the union of their lists; each scores every string, and the
     floors add. Where a table has floor -inf, only its strings survive, and the other potentials
-    score them. Otherwise machines are intersected.
+    score them. N-gram potentials all round add their weights. Otherwise machines are intersected.
 
     Args:
         potentials: At least one, all over the same variable.
@@ -74,6 +76,8 @@ def product(potentials: Sequence[Potential], max_arcs: int = MAX_ARCS) -> Potent
         if len(tables) == len(strings):
             floor = sum(table.floor for table in tables)
         return _without_forbidden(listed, weights, floor)
+    if all(isinstance(p, NgramPotential) for p in strings):
+        return sum_of_ngrams(cast("Sequence[NgramPotential]", strings))
     if all(not isinstance(p, Scored) or p.tight for p in strings):
         return _intersected(strings, max_arcs)
     return _scored_product(strings, max_arcs)
@@ -85,7 +89,8 @@ def cavities(potentials: Sequence[Potential], max_arcs: int = MAX_ARCS) -> list[
     For tables this takes one pass: every product lists the strings of all tables, its own left-out
     one included, so a candidate proposed by any neighbour is scored by each.
 
-    Cost: O(d x N) for d tables with N distinct strings among them; d products for machines.
+    Cost: O(d x N) for d tables with N distinct strings among them, or d n-gram potentials of N
+        arcs; d products for machines.
     """
     if all(isinstance(p, np.ndarray) for p in potentials):
         return list(_sums_of_others(np.stack(cast("Sequence[FloatArray]", potentials))))
@@ -95,6 +100,12 @@ def cavities(potentials: Sequence[Potential], max_arcs: int = MAX_ARCS) -> list[
         rows = [np.append(t.log_weights(listed), t.floor) for t in tables]
         others_dn = _sums_of_others(np.stack(rows))
         return [_without_forbidden(listed, row[:-1], float(row[-1])) for row in others_dn]
+    if all(isinstance(p, NgramPotential) for p in potentials):
+        ngrams = on_common_refinement(cast("Sequence[NgramPotential]", potentials))
+        others_dhs = _sums_of_others(np.stack([p.log_weight_hs for p in ngrams]))
+        return [
+            replace(own, log_weight_hs=rest) for own, rest in zip(ngrams, others_dhs, strict=True)
+        ]
     return [
         product([*potentials[:left_out], *potentials[left_out + 1 :]], max_arcs)
         for left_out in range(len(potentials))
@@ -167,8 +178,15 @@ def log_inner(a: Potential, b: Potential, semiring: Semiring = "sum") -> float:
 
 
 def normalised(potential: Potential) -> Potential:
-    """Return a potential whose best entry has log-weight 0; machines are returned as they are."""
+    """Return a potential whose best entry has log-weight 0; machines are returned as they are.
+
+    An n-gram potential gets the total 1; one without a finite sum, a best end of log-weight 0.
+    """
     best = -math.inf
+    if isinstance(potential, NgramPotential):
+        best = float(potential.log_weight_hs[:, -1].max())
+        if potential.is_summable:
+            best = potential.log_total()
     if isinstance(potential, np.ndarray | StringTable):
         best = log_total(potential, "max")
     if not math.isfinite(best):
@@ -182,6 +200,8 @@ def normalised(potential: Potential) -> Potential:
 def damped(new: Potential, old: Potential, damping: float) -> Potential:
     """Return (1 - damping) x new + damping x old, in log-weights; machines stay undamped.
 
+    Of n-gram potentials, only what both allow is mixed; the rest is as in the new one.
+
     Args:
         new: The message just computed.
         old: The message it replaces.
@@ -192,6 +212,13 @@ def damped(new: Potential, old: Potential, damping: float) -> Potential:
     if isinstance(new, np.ndarray) and isinstance(old, np.ndarray):
         mixed: FloatArray = (1 - damping) * new + damping * old
         return mixed
+    if isinstance(new, NgramPotential) and isinstance(old, NgramPotential):
+        now, then = on_common_refinement([new, old])
+        both_hs = np.isfinite(now.log_weight_hs) & np.isfinite(then.log_weight_hs)
+        step_hs = np.subtract(
+            then.log_weight_hs, now.log_weight_hs, where=both_hs, out=np.zeros(both_hs.shape)
+        )
+        return replace(now, log_weight_hs=now.log_weight_hs + damping * step_hs)
     if isinstance(new, StringTable) and isinstance(old, StringTable) and old.strings:
         listed = tuple(dict.fromkeys(new.strings + old.strings))
         weights = (1 - damping) * new.log_weights(listed) + damping * old.log_weights(listed)
@@ -203,10 +230,14 @@ def damped(new: Potential, old: Potential, damping: float) -> Potential:
 def difference(a: Potential, b: Potential) -> float:
     """Return the largest difference of log-weight between two potentials (nats).
 
-    Tables are compared on all strings listed in either, machines on the best strings of both.
+    Tables are compared on all strings listed in either, machines on the best strings of both, and
+    two n-gram potentials weight by weight.
     """
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return _largest_gap(a, b)
+    if isinstance(a, NgramPotential) and isinstance(b, NgramPotential):
+        now, then = on_common_refinement([a, b])
+        return _largest_gap(now.log_weight_hs, then.log_weight_hs)
     first, second = cast(StringPotential, a), cast(StringPotential, b)
     listed: dict[str, None] = {}
     for potential in (first, second):
@@ -254,7 +285,7 @@ def _over_one_alphabet(potentials: Sequence[StringPotential]) -> list[Acceptor]:
 
     At least one of them must own an alphabet, which a table does not.
     """
-    bounds = [p.bounding_acceptor if isinstance(p, Scored) else p for p in potentials]
+    bounds = [_bound(potential) for potential in potentials]
     alphabet = next(bound.alphabet for bound in bounds if isinstance(bound, Acceptor))
     for bound in bounds:
         if isinstance(bound, Acceptor):
@@ -262,6 +293,15 @@ def _over_one_alphabet(potentials: Sequence[StringPotential]) -> list[Acceptor]:
         elif isinstance(bound, StringTable):
             alphabet = alphabet.extended(bound.strings)
     return [bound.to_acceptor(alphabet) for bound in bounds]
+
+
+def _bound(potential: StringPotential) -> StringPotential:
+    """Return a table as it is, and any other potential, or its bound, as a machine."""
+    if isinstance(potential, Scored):
+        return potential.bounding_acceptor
+    if isinstance(potential, NgramPotential):
+        return potential.to_acceptor(potential.alphabet)
+    return potential
 
 
 def _intersected(potentials: Sequence[StringPotential], max_arcs: int) -> Acceptor:

@@ -194,8 +194,12 @@ class Acceptor(StringPotential):
 
     def sample(self, n: int, rng: np.random.Generator) -> list[str]:
         """Return `n` strings drawn in proportion to their weight."""
-        drawn = acceptors.sample_strings(self.fst, n, rng)
-        return [self.alphabet.text(labels) for labels in drawn]
+        return [self.alphabet.text(labels) for labels in self._sampler.sample(n, rng)]
+
+    @cached_property
+    def _sampler(self) -> acceptors.StringSampler:
+        """The machine prepared for sampling, once for any number of draws."""
+        return acceptors.string_sampler(self.arrays)
 
     def entropy(self) -> float:
         """Return the entropy of the distribution over strings (nats)."""

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from paradigms.delimited import is_stream
 from paradigms.evaluate import NothingToScoreError, evaluate, read_details
+from paradigms.messages import MessageUse
 from paradigms.model import ModelFileError, ParadigmModel
 from paradigms.report import evaluation_table, summary_table, write_details
 from paradigms.spelling import normalised
@@ -210,6 +211,14 @@ def cli() -> None:
 @click.option("-o", "--output", type=WRITE, required=True, help="The completed table.")
 @click.option("--details", type=WRITE, help="Also write every candidate with its probability.")
 @click.option("--no-adapt", is_flag=True, help="Do not learn from the given cells of TABLE.")
+@click.option(
+    "--messages",
+    type=click.Choice(["kbest", "ngram", "exact"]),
+    default="kbest",
+    show_default=True,
+    help="What the given cells say about a hole: kbest, the 20 best forms of each; exact, all forms"
+    " of each; ngram, an n-gram model of the forms of each (20 times slower, as accurate).",
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @seed_option
 @table_options
@@ -220,6 +229,7 @@ def complete(
     output: str,
     details: str | None,
     no_adapt: bool,
+    messages: MessageUse,
     jobs: int,
     seed: int,
     reader: Reader,
@@ -253,6 +263,7 @@ def complete(
         else:
             adapt = bool(train) and not no_adapt
             learned = fitted(sources[0] if sources else target, reader.lemma, adapt, seed)
+        learned.messages = messages
         with progress_bar("completing", len(lexemes)) as advance:
             completions = learned.complete_lexemes(lexemes, jobs=jobs, progress=advance)
     if details:

@@ -14,13 +14,12 @@ from functools import cached_property
 from joblib import Parallel, delayed
 
 from fsbp.inference.beliefs import Belief
-from fsbp.inference.propagation import infer
-from fsbp.messages.kbest import KBest
 from fsbp.variables import Acceptor
 from paradigms.evidence import LEMMA, Evidence, forms_of
 from paradigms.graphs import completion_graph
 from paradigms.language import Language
 from paradigms.lexemes import Candidate, Lexeme
+from paradigms.messages import MessageUse, hole_beliefs
 from paradigms.weights import Weights
 
 NUM_CANDIDATES = 10
@@ -37,14 +36,14 @@ class Completer:
         weights: Of the sources.
         forms: What forms look like, normalised.
         lemma_only: Whether to ignore given cells other than the lemma.
-        family: How messages are approximated.
+        messages: How messages are approximated; see `paradigms.messages.hole_beliefs`.
     """
 
     evidence: Evidence
     weights: Weights
     forms: Acceptor
     lemma_only: bool = False
-    family: KBest = field(default_factory=KBest)
+    messages: MessageUse = "kbest"
     token: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
 
     @cached_property
@@ -79,7 +78,7 @@ class Completer:
     ) -> dict[str, list[Candidate]]:
         """Return the candidates of each hole given some forms; none where no source has any."""
         lexeme_graph = completion_graph(forms, holes, self.language)
-        beliefs = infer(lexeme_graph.graph, self.family, queries=holes).beliefs
+        beliefs = hole_beliefs(lexeme_graph, holes, self.messages)
         return {hole: _candidates(beliefs[hole], lexeme_graph.log_novelty[hole]) for hole in holes}
 
 

@@ -30,6 +30,7 @@ from paradigms.evidence import LEMMA, Evidence
 from paradigms.forms import form_acceptor
 from paradigms.layout import LemmaUse
 from paradigms.lexemes import Candidate, Lexeme
+from paradigms.messages import MessageUse
 from paradigms.tables import completed_frame, frame_to_lexemes
 from paradigms.weights import Weights
 
@@ -54,6 +55,8 @@ class ParadigmModel:
         sources: "all" given cells speak about a hole, or the "lemma" only.
         seed: Accepted for reproducible scripts: nothing in this model is drawn at random, so
             every seed gives the same result.
+        messages: "kbest" for messages that list the best forms, "ngram" for n-gram models, "exact"
+            for lists of all forms proposed; see `paradigms.messages.hole_beliefs`.
         weights: How much each source of a form counts; by default those shipped.
 
     Raises:
@@ -64,13 +67,18 @@ class ParadigmModel:
     adapt: bool = True
     sources: SourceUse = "all"
     seed: int = 0
+    messages: MessageUse = "kbest"
     weights: Weights = field(default_factory=Weights.shipped, repr=False)
     _evidence: Evidence | None = field(default=None, init=False, repr=False)
     _forms: Acceptor | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        for name, kind in (("lemma", LemmaUse), ("sources", SourceUse)):
+        for name, kind in (
+            ("lemma", LemmaUse),
+            ("sources", SourceUse),
+            ("messages", MessageUse),
+        ):
             value = getattr(self, name)
             if value not in get_args(kind):
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(get_args(kind))}")
@@ -125,7 +133,7 @@ class ParadigmModel:
         known = self.evidence.joined(own if self.adapt else Evidence((), own.cells))
         forms = form_acceptor(known) if self.adapt else self._forms
         assert forms is not None
-        completer = Completer(known, self.weights, forms, self.sources == "lemma")
+        completer = Completer(known, self.weights, forms, self.sources == "lemma", self.messages)
         return completions_of(completer, lexemes, jobs, progress)
 
     def complete(self, table: pd.DataFrame, jobs: int = 1) -> pd.DataFrame:

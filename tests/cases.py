@@ -12,16 +12,22 @@ import numpy as np
 import fsbp
 from fsbp.acceptors import intersection, table_acceptor, universe_acceptor
 from fsbp.alphabet import Alphabet
+from fsbp.edit_channel import EditChannel
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
+from fsbp.factors.concatenation import ConcatenationFactor
+from fsbp.factors.edit import EditFactor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.table import TableFactor
+from fsbp.factors.tempered import TemperedFactor
 from fsbp.factors.transducer import TransducerFactor
 from fsbp.inference.enumeration import enumerate_strings
 from fsbp.messages.base import MessageFamily
 from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
+from fsbp.messages.ngram import Ngram
+from fsbp.messages.particle import Particle
 from fsbp.ngrams import ngram_acceptor
 from fsbp.opinions import Opinion
 from fsbp.rewrite_model import Example, RewriteModel
@@ -141,11 +147,14 @@ class FamilyCase:
         name: Of the test.
         family: An instance.
         is_exact: Whether projection is the identity, so that trees are exact.
+        keeps_weights: Whether the strings a projection lists have the potential's weights; n-gram
+            models keep expected counts instead.
     """
 
     name: str
     family: MessageFamily
     is_exact: bool
+    keeps_weights: bool = True
 
 
 def _factor_cases() -> list[FactorCase]:
@@ -159,8 +168,11 @@ def _factor_cases() -> list[FactorCase]:
             "transducer-class-history",
             transducer_factor(S, T, rng, edit_topology(ALPHABET, history="class")),
         ),
+        FactorCase("concatenation", ConcatenationFactor((S, T), Variable("W", ALPHABET))),
+        FactorCase("edit", EditFactor(S, T, EditChannel.uniform(ALPHABET, 0.1, 0.2, 0.3))),
         FactorCase("rewrite", RewriteFactor(S, T, REWRITES, 1.3)),
         FactorCase("rewrite-negative", RewriteFactor(S, T, REWRITES, -0.7, floor=0.1)),
+        FactorCase("tempered-transducer", TemperedFactor(transducer_factor(S, T, rng), 0.4)),
         FactorCase("table-unary", TableFactor((COLOUR,), rng.normal(size=3))),
         FactorCase("table-binary", TableFactor((COLOUR, FLAG), rng.normal(size=(3, 2)))),
         FactorCase(
@@ -186,6 +198,10 @@ FAMILY_CASES = [
     FamilyCase("exact", Exact(), is_exact=True),
     FamilyCase("kbest-all", KBest(k=len(STRINGS), backoff=math.inf), is_exact=False),
     FamilyCase("kbest-two", KBest(k=2), is_exact=False),
+    FamilyCase("ngram-full", Ngram(MAX_LENGTH + 2), is_exact=False, keeps_weights=False),
+    FamilyCase("ngram-two", Ngram(2), is_exact=False, keeps_weights=False),
+    FamilyCase("ngram-adaptive", Ngram("adaptive"), is_exact=False, keeps_weights=False),
+    FamilyCase("particles", Particle(3), is_exact=False),
 ]
 
 

@@ -9,8 +9,9 @@ Public names: `Assignment`, `Incoming`, `Factor`.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -41,6 +42,21 @@ class Factor(ABC):
             assignment: A string, or a finite variable's value, for each variable of the factor;
                 other variables are ignored.
         """
+
+    def log_scores(self, universes: Sequence[Sequence[str]]) -> FloatArray:
+        """Return the log-score of every combination of values; override where batches are faster.
+
+        Args:
+            universes: Values of each of the factor's variables, in order.
+
+        Returns:
+            float64, one axis per variable.
+        """
+        scores = [
+            self.log_score(dict(zip(self.variables, values, strict=True)))
+            for values in itertools.product(*universes)
+        ]
+        return np.array(scores).reshape([len(universe) for universe in universes])
 
     @abstractmethod
     def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:

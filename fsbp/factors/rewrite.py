@@ -13,6 +13,7 @@ from typing import Self, cast
 
 import numpy as np
 
+from fsbp.acceptors import MachineTooLargeError
 from fsbp.arrays import FloatArray, log_sum_exp
 from fsbp.factors.base import Assignment, Factor, Incoming
 from fsbp.pathsum import Semiring
@@ -68,6 +69,14 @@ class RewriteFactor(Factor):
         targets = self.log_evidence(assignment[self.source])
         return self.exponent * targets.get(assignment[self.target], 0.0)
 
+    def log_scores(self, universes: Sequence[Sequence[str]]) -> FloatArray:
+        """Return the exponent times the log-evidence for every pair of the given strings.
+
+        Cost: One distribution per source.
+        """
+        sources, targets = universes
+        return self.exponent * self._evidence(sources, targets)
+
     def log_evidence(self, source: str) -> dict[str, float]:
         """Return log(1 + P(y | source) / floor) for every y that a rule yields."""
         distribution = self.model.distribution(source)
@@ -83,7 +92,7 @@ class RewriteFactor(Factor):
             semiring: "sum" or "max".
 
         Raises:
-            ValueError: The incoming machine accepts more than `MAX_STRINGS` strings.
+            MachineTooLargeError: The incoming machine accepts more than `MAX_STRINGS` strings.
 
         Cost: One distribution per listed source; towards the source, one per string from which
             rules reach a listed target.
@@ -103,7 +112,7 @@ class RewriteFactor(Factor):
             semiring: "sum" or "max".
 
         Raises:
-            ValueError: An incoming machine accepts more than `MAX_STRINGS` strings.
+            MachineTooLargeError: An incoming machine accepts more than `MAX_STRINGS` strings.
         """
         return log_total(self._weighed(incoming)[1].ravel(), semiring)
 
@@ -114,7 +123,7 @@ class RewriteFactor(Factor):
             incoming: A potential for each of the two variables.
 
         Raises:
-            ValueError: An incoming machine accepts more than `MAX_STRINGS` strings.
+            MachineTooLargeError: An incoming machine accepts more than `MAX_STRINGS` strings.
         """
         evidence_xy, weight_xy = self._weighed(incoming)
         probability_xy = np.exp(weight_xy - log_sum_exp(weight_xy))
@@ -123,12 +132,17 @@ class RewriteFactor(Factor):
     def _weighed(self, incoming: Incoming) -> tuple[FloatArray, FloatArray]:
         """Return the log-evidence and the log-weight of all listed pairs, float64[X, Y] each."""
         source, target = _listed(incoming[self.source]), _listed(incoming[self.target])
-        evidence_xy = np.zeros((len(source.strings), len(target.strings)))
-        for row, x in zip(evidence_xy, source.strings, strict=True):
-            evidence_of = self.log_evidence(x)
-            row[:] = [evidence_of.get(y, 0.0) for y in target.strings]
+        evidence_xy = self._evidence(source.strings, target.strings)
         weight_x, weight_y = source.log_weights_n, target.log_weights_n
         return evidence_xy, self.exponent * evidence_xy + weight_x[:, None] + weight_y
+
+    def _evidence(self, sources: Sequence[str], targets: Sequence[str]) -> FloatArray:
+        """Return float64[X, Y], the log-evidence of all pairs."""
+        evidence_xy = np.zeros((len(sources), len(targets)))
+        for row, x in zip(evidence_xy, sources, strict=True):
+            evidence_of = self.log_evidence(x)
+            row[:] = [evidence_of.get(y, 0.0) for y in targets]
+        return evidence_xy
 
     def _links_to(self, targets: Sequence[str]) -> list[tuple[str, str, float]]:
         """Return every source, target and log-evidence where rules lead to one of the targets."""
@@ -175,13 +189,13 @@ def _listed(potential: Potential) -> StringTable:
     """Return the potential as a table.
 
     Raises:
-        ValueError: It is carried by a machine that accepts too many strings.
+        MachineTooLargeError: It is carried by a machine that accepts too many strings.
     """
     if isinstance(potential, StringTable):
         return potential
     table = cast(StringPotential, potential).k_best(MAX_STRINGS + 1)
     if len(table.strings) > MAX_STRINGS:
-        raise ValueError(
+        raise MachineTooLargeError(
             f"a rewrite factor sums over at most {MAX_STRINGS} strings: use a k-best message family"
         )
     return table

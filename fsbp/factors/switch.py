@@ -62,6 +62,18 @@ class SwitchFactor(Factor):
         chosen = self.branch_of[self.selector.positions[assignment[self.selector]]]
         return self.branches[chosen].log_score(assignment)
 
+    def log_scores(self, universes: Sequence[Sequence[str]]) -> FloatArray:
+        """Return the chosen branch's scores for every combination of the given values."""
+        universe_of = dict(zip(self.variables, universes, strict=True))
+        inner = self.variables[1:]
+        scores = []
+        for branch in self.branches:
+            own = branch.log_scores([universe_of[variable] for variable in branch.variables])
+            scores.append(own.transpose([branch.variables.index(variable) for variable in inner]))
+        values = universe_of[self.selector]
+        chosen = [self.branch_of[self.selector.positions[value]] for value in values]
+        return np.stack([scores[branch] for branch in chosen])
+
     def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
         """Return the branches' totals (to the selector) or the mixture of their messages.
 

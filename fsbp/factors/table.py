@@ -47,6 +47,14 @@ class TableFactor(Factor):
         entry = tuple(v.positions[assignment[v]] for v in self.variables)
         return float(self.log_table[entry])
 
+    def log_scores(self, universes: Sequence[Sequence[str]]) -> FloatArray:
+        """Return the table's entries at the given values."""
+        positions = [
+            [variable.positions[value] for value in universe]
+            for variable, universe in zip(self.variables, universes, strict=True)
+        ]
+        return self.log_table[np.ix_(*positions)]
+
     def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
         """Return the table with the incoming log tables added and the other axes eliminated.
 

@@ -74,6 +74,14 @@ class TransducerFactor(Factor):
         texts = [assignment[self.source]], [assignment[self.target]]
         return float(self._pair_log_weights(*texts)[0, 0])
 
+    def log_scores(self, universes: Sequence[Sequence[str]]) -> FloatArray:
+        """Return the sum over paths for every pair of the given strings.
+
+        Cost: That of `pair_log_weights`.
+        """
+        inputs, outputs = universes
+        return self._pair_log_weights(inputs, outputs)
+
     def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
         """Return the image (to the target) or preimage (to the source) of a potential.
 

@@ -8,15 +8,18 @@ Public names: `Mailbox`.
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from fsbp.arrays import FloatArray
 from fsbp.graph import FactorGraph
 from fsbp.inference.beliefs import Belief
-from fsbp.inference.schedules import Schedule, two_pass
+from fsbp.inference.bounded import bounded_message, bounded_product, bounded_projection
+from fsbp.inference.free_energy import Pseudomarginals, pseudomarginals
+from fsbp.inference.schedules import Schedule, StaleQueue, two_pass
 from fsbp.messages.base import MessageFamily
 from fsbp.pathsum import DivergentSumError, Semiring
 from fsbp.potentials import (
@@ -27,9 +30,11 @@ from fsbp.potentials import (
     log_total,
     normalised,
     point,
-    product,
 )
+from fsbp.powered import powered
 from fsbp.variables import Potential, StringTable, Variable
+
+LOG = logging.getLogger(__name__)
 
 
 class Mailbox:
@@ -54,17 +59,26 @@ class Mailbox:
         self.family = family
         self.semiring = semiring
         self.rng = rng
+        self._seed = int(rng.integers(2**32)) if family.samples else 0
         self.updates = 0
         self.on_forest = False
         self._roots: list[int] = []
         self._sent: dict[int, Potential] = {}
         self._proposals: dict[int, Potential] = {}
+        self._visits: dict[int, int] = {}
+        self._asked: dict[int, tuple[dict[Variable, Potential], Potential]] = {}
+        self.unsummable: set[int] = set()
         self._inboxes: dict[int, dict[int, Potential]] = {}
         self._outboxes: dict[int, dict[int, Potential]] = {}
         self._evidence = {
             graph.variable(name): point(graph.variable(name), value)
             for name, value in graph.evidence.items()
         }
+
+    def start_from(self, other: Mailbox, exponent: float) -> None:
+        """Take over the messages of another run on the same edges, to the power of an exponent."""
+        for edge, message in other._sent.items():
+            self.set(edge, powered(message, exponent))
 
     def pass_twice(self, wanted: list[int]) -> None:
         """Compute the messages that the wanted beliefs of a forest need."""
@@ -75,66 +89,111 @@ class Mailbox:
             self.set(edge, self.from_factor(edge))
 
     def iterate(
-        self, schedule: Schedule, damping: float, max_updates: int, tolerance: float
+        self,
+        schedule: Schedule,
+        damping: float,
+        max_updates: int,
+        tolerance: float,
+        after_sweep: Callable[[], None],
     ) -> bool:
         """Update messages until none would change, or return False.
 
-        An edge's priority is the largest change of its factor's other inputs since its last
-        update: 1 before the first, infinite once a neighbour has spoken for the first time.
-        Messages of factors with one free variable are computed once, before the loop.
+        `after_sweep` is called whenever as many messages have been computed as change on loops.
+
+        Messages of factors with one free variable are computed once, before the loop. A message
+        is as stale as its factor's other inputs have changed since: 1 before the first update,
+        infinite once a neighbour has spoken for the first time.
         """
         edges, edges_of_factor = self.graph.edges, self.graph.edges_of_factor
-        constant = [e for e, (factor, _) in enumerate(edges) if len(edges_of_factor[factor]) == 1]
-        priority_e = np.ones(len(edges))
-        priority_e[constant] = 0.0
-        for edge in constant:
-            self._replace(edge, self.from_factor(edge), 0.0, priority_e)
-        steps = 0
-        while priority_e.max(initial=0.0) > tolerance:
-            if self.updates >= max_updates:
-                return False
-            batch = [e for e in schedule(priority_e, steps) if priority_e[e] > tolerance]
-            steps += 1
-            computed = [(edge, self.from_factor(edge)) for edge in batch]
-            priority_e[batch] = 0.0
-            for edge, message in computed:
-                self._replace(edge, message, damping, priority_e)
+        constant = {e for e, (factor, _) in enumerate(edges) if len(edges_of_factor[factor]) == 1}
+        stale = StaleQueue([0.0 if edge in constant else 1.0 for edge in range(len(edges))])
+        for edge in sorted(constant):
+            self._replace(edge, self.from_factor(edge), 0.0, stale)
+        step, swept = 0, self.updates
+        while stale.largest() > tolerance:
+            for batch in schedule(self.graph, stale, step):
+                if self.updates >= max_updates:
+                    return stale.largest() <= tolerance
+                self._update(batch, stale, damping, tolerance)
+                if self.updates - swept >= len(edges) - len(constant):
+                    swept = self.updates
+                    after_sweep()
+            step += 1
         return True
 
-    def _replace(
-        self, edge: int, message: Potential, damping: float, priority_e: FloatArray
+    def _update(
+        self, batch: Sequence[int], stale: StaleQueue, damping: float, tolerance: float
     ) -> None:
-        """Set one message, damped, and raise the priority of the edges that depend on it."""
+        """Compute the stale messages of a batch from the same messages, then replace them all."""
+        computed = [(edge, self.from_factor(edge)) for edge in batch if stale[edge] > tolerance]
+        for edge, _ in computed:
+            stale.settle(edge)
+        for edge, message in computed:
+            self._replace(edge, message, damping, stale)
+
+    def _replace(self, edge: int, message: Potential, damping: float, stale: StaleQueue) -> None:
+        """Set one message, damped, and make the edges that depend on it stale."""
         variable = self.graph.edges[edge].variable
         before = self._inbox(variable)
-        if edge in self._sent:
-            message = damped(message, self._sent[edge], damping)
-        self.set(edge, message)
-        change_of = _changes(before, self._inbox(variable))
+        self.set(edge, message, damping)
+        change_of = self._changes(variable, before)
         own = change_of.get(edge, 0.0)
         if own < math.inf:
-            priority_e[edge] = max(priority_e[edge], own * damping / (1.0 - damping))
+            stale.increase(edge, own * damping / (1.0 - damping))
         for other in self.graph.edges_of_variable[variable]:
             change = max((c for e, c in change_of.items() if e != other), default=0.0)
+            if self.family.iterates and other in self._sent:
+                stale.increase(other, change)
             for dependent in self.graph.edges_of_factor[self.graph.edges[other].factor]:
                 if dependent != other:
-                    priority_e[dependent] = max(priority_e[dependent], change)
+                    stale.increase(dependent, change)
 
-    def set(self, edge: int, message: Potential) -> None:
-        """Store what a factor sent; products that depend on it are forgotten."""
+    def set(self, edge: int, message: Potential, damping: float = 0.0) -> None:
+        """Store what a factor sent, damped; products that depend on it are forgotten."""
         variable = self.graph.edges[edge].variable
+        if self.family.iterates:
+            self._proposals[edge] = self._replacement(edge, message, damping)
+        else:
+            message = damped(message, self._sent.get(edge, message), damping)
+            self._proposals[edge] = self._proposal(variable, message)
         self._sent[edge] = message
         self._inboxes.pop(variable, None)
         self._outboxes.pop(variable, None)
-        self._proposals[edge] = self._proposal(variable, message)
+
+    def _replacement(self, edge: int, message: Potential, damping: float) -> Potential:
+        """Return the message that replaces an edge's, damped: the old one where there is no sum."""
+        variable = self.graph.edges[edge].variable
+        whose, inbox = self.graph.variables[variable], self._inbox(variable)
+        others = [potential for other, potential in inbox.items() if other != edge]
+        context = self.family.context(whose, others)
+        previous = inbox.get(edge, self.family.uniform(whose))
+        visits = self._visits.get(edge, 0)
+        try:
+            updated = self.family.updated(whose, message, context, previous, visits)
+        except DivergentSumError:
+            LOG.info("a message to %r has no finite sum in its context: kept as it was", whose.name)
+            self.unsummable.add(edge)
+            return previous
+        self.unsummable.discard(edge)
+        self._visits[edge] = visits + 1
+        return damped(updated, previous, damping) if edge in inbox else updated
 
     def from_factor(self, edge: int) -> Potential:
         """Return the message along an edge, computed from the current messages to its factor."""
         factor, variable = self.graph.edges[edge]
         self.updates += 1
-        return self.graph.factors[factor].message_to(
-            self.graph.variables[variable], self._incoming(factor, except_edge=edge), self.semiring
+        incoming = self._incoming(factor, except_edge=edge)
+        if self.family.iterates:
+            before = self._asked.get(edge)
+            if before is not None and all(before[0][v] is incoming[v] for v in incoming):
+                return before[1]
+        whose = self.graph.variables[variable]
+        message = bounded_message(
+            self.family, self.graph.factors[factor], whose, incoming, self.semiring
         )
+        if self.family.iterates:
+            self._asked[edge] = incoming, message
+        return message
 
     def incoming(self, factor: int) -> dict[Variable, Potential]:
         """Return the messages to a factor from all its variables."""
@@ -169,15 +228,35 @@ class Mailbox:
         Tables and lists yield all such products in one pass; machines only the one asked for.
         """
         inbox = self._inbox(variable)
-        if edge in inbox and len(inbox) > 1 and _are_lists(inbox.values()):
+        shared = not self.family.samples and edge in inbox and len(inbox) > 1
+        if shared and _are_lists(inbox.values()):
             return dict(zip(inbox, cavities(list(inbox.values())), strict=True))
         others = [message for other, message in inbox.items() if other != edge]
-        return {edge: self._product(variable, others)}
+        return {edge: self._product(variable, others, edge)}
 
-    def _product(self, variable: int, messages: list[Potential]) -> Potential:
-        if not messages:
-            return self.family.uniform(self.graph.variables[variable])
-        return product(messages, self.family.max_arcs)
+    def _product(self, variable: int, messages: list[Potential], left_out: int = -1) -> Potential:
+        """Return the family's product of messages to a variable, all but one edge's perhaps.
+
+        Families that sample get the same random numbers whenever they make the same product anew,
+        so that their messages can settle on loops, and others for every product.
+        """
+        rng = self.rng
+        if self.family.samples:
+            rng = np.random.default_rng([self._seed, variable, left_out + 1])
+        return bounded_product(self.family, self.graph.variables[variable], messages, rng)
+
+    def _changes(self, variable: int, before: Mapping[int, Potential]) -> dict[int, float]:
+        """Return by how much each message to a variable has changed; infinite for a first one."""
+        after = self._inbox(variable)
+        changes = {edge: math.inf for edge in after if edge not in before}
+        changed = [edge for edge in before if after[edge] is not before[edge]]
+        if not self.family.iterates:
+            return changes | {e: difference(after[e], before[e]) for e in changed}
+        if changed:
+            belief = self._product(variable, list(after.values()))
+            for edge in changed:
+                changes[edge] = self.family.change(after[edge], before[edge], belief)
+        return changes
 
     def _inbox(self, variable: int) -> dict[int, Potential]:
         """Return the messages to a variable, each projected against all the others, by edge."""
@@ -201,7 +280,9 @@ class Mailbox:
                 others = [message for other, message in inbox.items() if other != edge]
                 context = self.family.context(whose, others)
                 if others and _lists_anything(context):
-                    final[edge] = self.family.project(whose, self._sent[edge], context, self.rng)
+                    final[edge] = bounded_projection(
+                        self.family, whose, self._sent[edge], context, self.rng
+                    )
         return final
 
     def _is_shortened(self, edge: int, proposal: Potential) -> bool:
@@ -216,7 +297,7 @@ class Mailbox:
         whose = self.graph.variables[variable]
         uniform = self.family.uniform(whose)
         try:
-            return self.family.project(whose, message, uniform, self.rng)
+            return bounded_projection(self.family, whose, message, uniform, self.rng)
         except DivergentSumError:
             return uniform
 
@@ -229,6 +310,13 @@ class Mailbox:
         if not _lists_anything(potential):
             self._check_sums(variable)
         return Belief(whose, potential, self.semiring)
+
+    def pseudomarginals(self, max_strings: int) -> Pseudomarginals:
+        """Return the beliefs about all variables and all factors, over listed values."""
+        graph = self.graph
+        beliefs = {v.name: self.belief(n).potential for n, v in enumerate(graph.variables)}
+        incoming = [self.incoming(factor) for factor in range(len(graph.factors))]
+        return pseudomarginals(graph, beliefs, incoming, max_strings)
 
     def _check_sums(self, variable: int) -> None:
         """Raise if no string is listed because a message has no finite sum.
@@ -285,17 +373,6 @@ class Mailbox:
             for edge, message in self._inbox(variable).items():
                 terms.append(-log_inner(message, self.to_factor(edge), self.semiring))
         return math.fsum(terms)
-
-
-def _changes(before: Mapping[int, Potential], after: Mapping[int, Potential]) -> dict[int, float]:
-    """Return by how much each message has changed, those that have; infinite for a first one."""
-    changes = {}
-    for edge, message in after.items():
-        if edge not in before:
-            changes[edge] = math.inf
-        elif message is not before[edge]:
-            changes[edge] = difference(message, before[edge])
-    return changes
 
 
 def _lists_anything(message: Potential) -> bool:

@@ -3,7 +3,7 @@
 Messages from variables to factors are products, made when a factor asks; messages from factors are
 projected into the message family at the variable, against what the variable's other factors say.
 
-Public names: `infer`, `Result`, `Status`.
+Public names: `infer`, `run`, `Result`, `Status`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,21 @@ import enum
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from fsbp.arrays import FloatArray
 from fsbp.graph import FactorGraph
 from fsbp.inference.beliefs import Belief
+from fsbp.inference.free_energy import (
+    MAX_STRINGS,
+    EmptyBeliefError,
+    FreeEnergy,
+    Pseudomarginals,
+    TracePoint,
+    free_energy,
+)
 from fsbp.inference.mailbox import Mailbox
 from fsbp.inference.schedules import Schedule, residual
 from fsbp.messages.base import MessageFamily
@@ -51,12 +59,14 @@ class Result:
         status: How it ended.
         beliefs: By name of the variable, for the queried variables.
         updates: Factor-to-variable messages computed.
+        trace: The free energy after every sweep, where it was asked for.
     """
 
     status: Status
     beliefs: Mapping[str, Belief]
     updates: int
     _mailbox: Mailbox
+    trace: tuple[TracePoint, ...] = ()
 
     @cached_property
     def log_partition(self) -> float:
@@ -80,6 +90,32 @@ class Result:
         """
         return {v.name: m for v, m in self._mailbox.incoming(factor).items()}
 
+    def pseudomarginals(self, max_strings: int = MAX_STRINGS) -> Pseudomarginals:
+        """Return the beliefs about all variables and all factors, over listed values.
+
+        Needs beliefs for all variables, that is no `queries`, and sums.
+
+        Args:
+            max_strings: Values listed of each string variable: its best.
+
+        Raises:
+            ValueError: A belief is empty or has too many values, or the run was max-product.
+        """
+        if self._mailbox.semiring == "max":
+            raise ValueError("max-marginals are no distributions: use sum-product")
+        return self._mailbox.pseudomarginals(max_strings)
+
+    def free_energy(self, max_strings: int = MAX_STRINGS) -> FreeEnergy:
+        """Return the Bethe free energy of the beliefs: -log Z where they have converged.
+
+        Args:
+            max_strings: Values listed of each string variable; `covered` says what they hold.
+
+        Raises:
+            ValueError: As `pseudomarginals`.
+        """
+        return free_energy(self._mailbox.graph, self.pseudomarginals(max_strings))
+
     def expected_counts(self, factor: int) -> FloatArray:
         """Return the gradient of log Z in the parameters of one factor, float64[P].
 
@@ -102,6 +138,7 @@ def infer(
     tolerance: float = 1e-9,
     rng: np.random.Generator | None = None,
     queries: Iterable[str] | None = None,
+    trace: bool = False,
 ) -> Result:
     """Return beliefs and log Z of a factor graph.
 
@@ -120,31 +157,91 @@ def infer(
         rng: For families that sample.
         queries: Names of the variables whose beliefs are needed; on a forest, messages that do not
             lead to them are skipped. All free variables by default.
+        trace: Record the free energy after every sweep, that is every time that as many messages
+            have been computed as there are edges in need of updates, and at the end. Sweeps before
+            every variable has a value are left out.
 
     Raises:
-        ValueError: `damping` is not in [0, 1).
+        ValueError: `damping` is not in [0, 1), or the semiring is "max" and a trace is wanted, or
+            the family samples.
         KeyError: A query names no variable.
-        MachineTooLargeError: A message or product outgrew the family's bound.
+        MachineTooLargeError: A message or product outgrew its bound, and so did its best strings,
+            or the family's `overflow` is 0.
 
     Cost: On a forest one message per edge and direction; each asks a factor once.
     Source: Kschischang, Frey and Loeliger (2001) for the passes; Yedidia, Freeman and Weiss (2005)
         for the Bethe estimate.
     """
+    mailbox = Mailbox(graph, family or Exact(), semiring, rng or np.random.default_rng(0))
+    return run(
+        mailbox,
+        schedule=schedule,
+        damping=damping,
+        max_updates=max_updates,
+        tolerance=tolerance,
+        queries=queries,
+        trace=trace,
+    )
+
+
+def run(
+    mailbox: Mailbox,
+    *,
+    schedule: Schedule | None,
+    damping: float,
+    max_updates: int,
+    tolerance: float,
+    queries: Iterable[str] | None = None,
+    trace: bool = False,
+) -> Result:
+    """Return beliefs and log Z, from whatever messages a mailbox holds; arguments as for `infer`.
+
+    Raises:
+        ValueError: As `infer`.
+        KeyError: A query names no variable.
+        MachineTooLargeError: A message or product outgrew its bound, and so did its best strings,
+            or the family's `overflow` is 0.
+    """
+    graph = mailbox.graph
     if not 0.0 <= damping < 1.0:
         raise ValueError(f"damping is {damping}: it must be at least 0 and below 1")
-    mailbox = Mailbox(graph, family or Exact(), semiring, rng or np.random.default_rng(0))
+    if mailbox.family.samples and mailbox.semiring == "max":
+        raise ValueError("samples estimate sums, not maxima: use another message family for max")
+    if trace and mailbox.semiring == "max":
+        raise ValueError("only sum-product has a free energy to trace")
+    points: list[TracePoint] = []
+    after_sweep = partial(_record, mailbox, points) if trace else _nothing
     wanted = _wanted(graph, queries)
     try:
-        if schedule is None and graph.is_forest:
+        if schedule is None and graph.is_forest and not mailbox.family.iterates:
             mailbox.pass_twice(wanted)
             converged = True
         else:
-            converged = mailbox.iterate(schedule or residual, damping, max_updates, tolerance)
+            converged = mailbox.iterate(
+                schedule or residual, damping, max_updates, tolerance, after_sweep
+            )
         beliefs = {graph.variables[v].name: mailbox.belief(v) for v in wanted}
         status = _status(beliefs, converged)
+        if status is Status.CONVERGED and mailbox.unsummable:
+            status = Status.DIVERGENT_SUM
     except DivergentSumError:
         beliefs, status = {}, Status.DIVERGENT_SUM
-    return Result(status, beliefs, mailbox.updates, mailbox)
+    if not points or points[-1].updates < mailbox.updates:
+        after_sweep()
+    return Result(status, beliefs, mailbox.updates, mailbox, tuple(points))
+
+
+def _nothing() -> None:
+    """Do nothing after a sweep."""
+
+
+def _record(mailbox: Mailbox, points: list[TracePoint]) -> None:
+    """Append the present free energy, if every variable has a value."""
+    try:
+        beliefs = mailbox.pseudomarginals(MAX_STRINGS)
+    except (EmptyBeliefError, DivergentSumError):
+        return
+    points.append(TracePoint(mailbox.updates, free_energy(mailbox.graph, beliefs)))
 
 
 def _wanted(graph: FactorGraph, queries: Iterable[str] | None) -> list[int]:

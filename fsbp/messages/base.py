@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from fsbp.potentials import MAX_ARCS, product
+from fsbp.potentials import MAX_ARCS, difference, product
 from fsbp.variables import Potential, Variable
 
 
@@ -21,9 +22,15 @@ class MessageFamily(ABC):
 
     Args:
         max_arcs: Bound on every machine that a product of messages builds.
+        overflow: Best strings that replace a potential beyond its bounds; 0 raises instead.
     """
 
     max_arcs: int = MAX_ARCS
+    overflow: int = 100
+    samples: ClassVar[bool] = False
+    """Whether products are drawn at random, so that they estimate sums and never maxima."""
+    iterates: ClassVar[bool] = False
+    """Whether a message is replaced by `updated` each time its context changes."""
 
     @abstractmethod
     def uniform(self, variable: Variable) -> Potential:
@@ -50,3 +57,47 @@ class MessageFamily(ABC):
             others: Projected messages from the variable's other factors.
         """
         return product(others, self.max_arcs) if others else self.uniform(variable)
+
+    def updated(
+        self,
+        variable: Variable,
+        potential: Potential,
+        context: Potential,
+        previous: Potential,
+        visits: int,
+    ) -> Potential:
+        """Return the message that replaces a previous one, in families that iterate.
+
+        Args:
+            variable: Whose values the potential weighs.
+            potential: What a factor sent.
+            context: The product of the variable's other messages.
+            previous: The present message, uniform at first.
+            visits: How often the message was replaced before.
+
+        Raises:
+            TypeError: The family does not iterate.
+        """
+        raise TypeError(f"{type(self).__name__} projects messages once: call `project`")
+
+    def change(self, after: Potential, before: Potential, belief: Potential) -> float:
+        """Return by how much a message has changed (nats): the largest change of a log-weight.
+
+        Args:
+            after: The new message.
+            before: The one it replaced.
+            belief: The product of all messages to the variable.
+        """
+        return difference(after, before)
+
+    def product(
+        self, variable: Variable, messages: Sequence[Potential], rng: np.random.Generator
+    ) -> Potential:
+        """Return the product of projected messages, as it goes to a factor or into a belief.
+
+        Args:
+            variable: Whose values the messages weigh.
+            messages: Any number.
+            rng: For families that sample.
+        """
+        return product(messages, self.max_arcs) if messages else self.uniform(variable)

@@ -21,9 +21,12 @@ class Exact(MessageFamily):
 
     Args:
         max_arcs: Bound on every machine sent or built by a product.
+        overflow: Best strings that propagation sends instead of a machine beyond its bounds, with
+            a warning in the log; 0 raises instead.
     """
 
     max_arcs: int = MAX_ARCS
+    overflow: int = 100
 
     def uniform(self, variable: Variable) -> Potential:
         """Return log-weight 0 for every value, every string of the alphabet included."""

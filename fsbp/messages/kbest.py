@@ -12,6 +12,7 @@ from itertools import chain
 
 import numpy as np
 
+from fsbp.acceptors import MachineTooLargeError
 from fsbp.messages.base import MessageFamily
 from fsbp.pathsum import DivergentSumError
 from fsbp.potentials import MAX_ARCS
@@ -52,10 +53,12 @@ class KBest(MessageFamily):
     ) -> Potential:
         """Return the best strings of the potential, and those of the context, with their weights.
 
-        A potential without a finite sum has no best strings, and scores those of the context.
+        A potential without a finite sum has no best strings, and scores those of the context; so
+        does one whose best strings are too dear to find.
 
         Raises:
             DivergentSumError: The potential has no finite sum, and the context lists nothing.
+            MachineTooLargeError: The search outgrew its bound, and the context lists nothing.
 
         Cost: A k-best search for a machine; O(N log N) for a table of N strings.
         """
@@ -82,7 +85,7 @@ class KBest(MessageFamily):
     def _best(self, potential: StringPotential, others: tuple[str, ...]) -> StringTable:
         try:
             return potential.k_best(self.k)
-        except DivergentSumError:
+        except (DivergentSumError, MachineTooLargeError):
             if not others:
                 raise
             return StringTable((), np.zeros(0))

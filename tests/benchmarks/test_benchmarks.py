@@ -45,6 +45,11 @@ def test_sigmorphon2017(tmp_path: Path) -> None:
     assert found["macro"]["accuracy"] == 100
     assert found["against_lemma_only"]["margin"] >= 0
     assert found["peak_mebibytes"] > 0
+    assert found["messages"] == "kbest"
+    options = ("--jobs", "1", "--messages", "ngram", "--lexemes", "1")
+    ngram = report("sigmorphon2017.py", "--data", str(tmp_path), *options)
+    assert ngram["messages"] == "ngram"
+    assert ngram["macro"]["holes"] == 1
 
 
 def test_pcfp(tmp_path: Path) -> None:
@@ -65,3 +70,12 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "xx.gold.tsv" in done.stderr
+
+
+def test_messages() -> None:
+    found = report("messages.py", "--words", "24", "--runs", "1", "--trigrams-up-to", "0")
+    for regime in ("easy", "hard", "veryhard"):
+        assert found[f"speedup_{regime}"] > 0
+    assert found["stems_ep_veryhard"] >= 80
+    assert found["accuracy_ep_hard"] >= found["accuracy_kbest_hard"] - 20
+    assert found["slope"] is None

@@ -74,6 +74,14 @@ def test_messages_equal_enumeration(case: FactorCase, semiring: Semiring, seed: 
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("case", FACTOR_CASES, ids=IDS)
+def test_scores_in_batches_equal_scores_one_by_one(case: FactorCase) -> None:
+    universes = [values_of(v, case)[1:4] for v in case.factor.variables]
+    batch = case.factor.log_scores(universes)
+    one_by_one = Factor.log_scores(case.factor, universes)
+    np.testing.assert_allclose(batch, one_by_one, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("semiring", ["sum", "max"])
 @pytest.mark.parametrize("case", FACTOR_CASES, ids=IDS)
 def test_total_equals_enumeration(case: FactorCase, semiring: Semiring) -> None:

@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbp.acceptors import (
@@ -16,6 +16,7 @@ from fsbp.acceptors import (
     string_acceptor,
     table_acceptor,
     universe_acceptor,
+    without_parallel_arcs,
 )
 from fsbp.arrays import ArcArrays, fst_to_arrays
 from fsbp.fixpoint import DivergentSumError
@@ -168,3 +169,20 @@ def test_machines_that_accept_nothing():
     assert k_best_strings(EMPTY, 3) == []
     assert length_restricted(fst_to_arrays(length_restricted(EMPTY, 2)), 2).num_states() == 0
     assert k_best_strings(intersection(EMPTY, loop(0.5), 10), 3) == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_merging_parallel_arcs_keeps_every_weight(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    source_a, label_a, target_a = rng.integers(0, 3, size=(3, 40)).astype(np.int32)
+    arrays = ArcArrays.from_arcs(
+        0, rng.normal(size=3), source_a, label_a, label_a, target_a, rng.normal(size=40) - 6.0
+    )
+    merged = without_parallel_arcs(arrays)
+    keys = np.stack((merged.source_a, merged.ilabel_a, merged.target_a), axis=1)
+    assert len(np.unique(keys, axis=0)) == len(keys)
+    strings = [(), (1,), (2, 1), (1, 1, 2)]
+    np.testing.assert_allclose(
+        string_log_weights(merged, strings), string_log_weights(arrays, strings), rtol=1e-9
+    )

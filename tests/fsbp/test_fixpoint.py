@@ -67,3 +67,20 @@ def test_best_path_around_cycles():
     with pytest.raises(DivergentSumError, match="gains"):
         log_total(loop(1.001), "max")
     assert log_total(ring(7, -0.1, exit_weight=3.0), "max") == 3.0
+
+
+@pytest.mark.parametrize("gain", [0.3, 0.9, 0.99])
+def test_large_components_equal_the_dense_solution(
+    gain: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cycles that weigh little settle by sweeps, others are factorised."""
+    rng = np.random.default_rng(3)
+    size = fixpoint.DENSE_STATES + 20
+    source_a, target_a = rng.integers(0, size, size=(2, 8_000)).astype(np.int32)
+    into_a = np.bincount(source_a, minlength=size)[source_a]
+    weight_a = np.log(gain / into_a)
+    final_s = rng.normal(size=size)
+    swept = fixpoint.completions(source_a, target_a, weight_a, final_s, "sum")
+    monkeypatch.setattr(fixpoint, "DENSE_STATES", size)
+    dense = fixpoint.completions(source_a, target_a, weight_a, final_s, "sum")
+    np.testing.assert_allclose(swept, dense, rtol=1e-11, atol=1e-11)

@@ -19,7 +19,16 @@ from fsbp.graph import FactorGraph
 from fsbp.inference.beliefs import Belief
 from fsbp.inference.enumeration import Enumeration, enumerate_graph
 from fsbp.inference.propagation import Result, Status, infer
-from fsbp.inference.schedules import Schedule, residual, sequential, synchronous
+from fsbp.inference.schedules import (
+    Schedule,
+    StaleQueue,
+    forward_backward,
+    residual,
+    residual_splash,
+    sequential,
+    spanning_tree,
+    synchronous,
+)
 from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
 from fsbp.transducers import edit_topology
@@ -37,6 +46,14 @@ from tests.cases import (
 )
 from tests.strategies import Shape, shapes, tree
 
+SCHEDULES = (
+    synchronous,
+    sequential,
+    residual,
+    forward_backward,
+    spanning_tree,
+    residual_splash,
+)
 HARD_LISTS = KBest(k=15, backoff=math.inf)
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "data" / "reference" / "libdai"
 
@@ -104,11 +121,11 @@ def test_order_does_not_matter_on_trees(shape: Shape, data: st.DataObject) -> No
     graph = tree(shape)
     order = data.draw(st.permutations(range(len(graph.edges))))
 
-    def drawn(priority_e: np.ndarray, updates: int) -> list[int]:
-        return [order[updates % len(order)]] if order else []
+    def drawn(graph: FactorGraph, stale: StaleQueue, step: int) -> list[list[int]]:
+        return [[edge] for edge in order]
 
     truth = enumerate_graph(graph, MAX_LENGTH)
-    for schedule in (synchronous, sequential, residual, drawn):
+    for schedule in (*SCHEDULES, drawn):
         result = infer(graph, HARD_LISTS, schedule=schedule)
         if truth.log_partition > -math.inf:
             assert result.status is Status.CONVERGED
@@ -362,7 +379,7 @@ def published_marginals(method: str) -> dict[str, list[float]]:
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="reference data are not beside the repository")
 @pytest.mark.parametrize("damping", [0.0, 0.3])
-@pytest.mark.parametrize("schedule", [synchronous, sequential, residual])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_published_grid(schedule: Schedule, damping: float) -> None:
     graph = read_fg(REFERENCE / "testfast.fg")
     result = infer(graph, schedule=schedule, damping=damping)

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from fsbp.acceptors import MachineTooLargeError, universe_acceptor
+from fsbp.factors.acceptor import AcceptorFactor
+from fsbp.graph import FactorGraph
+from fsbp.inference.enumeration import enumerate_graph
+from fsbp.inference.propagation import infer
 from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
 from fsbp.pathsum import DivergentSumError
 from fsbp.variables import Acceptor, StringTable
-from tests.cases import ALPHABET, FLAG, S, random_machine
+from tests.cases import ALPHABET, FLAG, MAX_LENGTH, STRINGS, S, T, random_machine, transducer_factor
 
 RNG = np.random.default_rng(0)
 EVERYTHING = Acceptor(universe_acceptor(2, None), ALPHABET)
@@ -66,3 +70,23 @@ def test_exact_messages_are_bounded() -> None:
     assert Exact().project(S, machine, uniform, RNG) is machine
     with pytest.raises(MachineTooLargeError, match="'S'"):
         Exact(max_arcs=3).project(S, machine, uniform, RNG)
+
+
+def test_lists_approach_the_truth_as_they_grow() -> None:
+    """Hard lists bound log Z from below, and with every string on them they are exact."""
+    rng = np.random.default_rng(4)
+    graph = FactorGraph(
+        (
+            AcceptorFactor(S, random_machine(rng)),
+            AcceptorFactor(T, random_machine(rng)),
+            transducer_factor(S, T, rng),
+        )
+    )
+    truth = enumerate_graph(graph, MAX_LENGTH).log_partition
+    missing = [
+        truth - infer(graph, KBest(k, backoff=math.inf)).log_partition for k in (1, 3, 8, 15)
+    ]
+    assert len(STRINGS) == 15
+    assert missing == sorted(missing, reverse=True)
+    assert missing[0] > 0.1
+    assert missing[-1] == pytest.approx(0.0, abs=1e-9)

@@ -1,0 +1,1 @@
+"""Worked models, importable and tested."""

@@ -1,0 +1,331 @@
+"""Messages as n-gram models: expectation propagation over strings.
+
+Public names: `Ngram`, `Order`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import ClassVar, Literal, TypeAlias, cast
+
+import numpy as np
+
+from fsbp.acceptors import MachineTooLargeError, without_parallel_arcs
+from fsbp.alphabet import Alphabet
+from fsbp.arrays import FloatArray, log_sum_exp
+from fsbp.history_growth import coarser_counts, grown_automaton, longer_histories
+from fsbp.messages.base import MessageFamily
+from fsbp.ngram_potential import (
+    NgramPotential,
+    common_refinement,
+    history_map,
+    sum_of_ngrams,
+)
+from fsbp.ngrams import (
+    HistoryAutomaton,
+    full_history_automaton,
+    history_automaton,
+    tilted_ngram_counts,
+)
+from fsbp.potentials import MAX_ARCS, difference
+from fsbp.variables import Acceptor, Potential, Scored, StringPotential, StringTable, Variable
+
+Order: TypeAlias = int | Literal["adaptive"]
+
+GROWTH_VISITS = 3
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Ngram(MessageFamily):
+    """Messages whose log-weights are sums of n-gram weights.
+
+    A message mu is approximated where its context c, the product of the variable's other messages,
+    has its mass: q = argmin KL(mu c || q) over the n-gram models with one row per history, which
+    has the expected n-gram counts of mu c, and the message is q / c, scaled so that
+    the total of mu c is kept. Rows with hardly any expected count lean on those of the present
+    belief, so no string is ever forbidden. Nothing is lost where the histories tell enough apart.
+
+    Where mu c has no finite sum, `updated` raises, and propagation keeps the previous message until
+    the context changes. A table that lists anything stands for its list, whatever its floor. A
+    product of mu and c of more than `max_arcs` arcs, or a mu that no machine carries, is replaced
+    by the best strings of mu, with a notice in the log.
+
+    Args:
+        order: n, for histories of up to n - 1 symbols, or "adaptive": histories grow while they pay
+            the penalty for their arcs.
+        penalty: Nats per arc that a new history must save per string (adaptive order only).
+        max_order: The largest n (adaptive order only).
+        candidates: N-grams tried at each growth (adaptive order only).
+        smoothing: Expected count that the belief's row is worth in a new row.
+        max_states: Bound on the histories of a message. A fixed order is lowered until it fits,
+            with a notice in the log; an adaptive one stops growing.
+        max_arcs: Bound on every machine that a projection builds.
+        overflow: Best strings that replace a message beyond `max_arcs`.
+        blocks: For finite variables whose messages are coarsened, the block of each value: messages
+            are constant within a block. Others are left alone.
+
+    Source: Minka (2001), "Expectation propagation for approximate Bayesian inference"; Cotterell
+        and Eisner (2015), "Penalized expectation propagation for graphical models over strings".
+    """
+
+    order: Order = 2
+    penalty: float = 0.02
+    max_order: int = 4
+    candidates: int = 60
+    smoothing: float = 1e-9
+    max_states: int = 2_000
+    max_arcs: int = MAX_ARCS
+    overflow: int = 100
+    blocks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    iterates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check orders and penalties.
+
+        Raises:
+            ValueError: An order is not positive, or smoothing or penalty are negative.
+        """
+        order = self.max_order if self.order == "adaptive" else self.order
+        if order < 1 or self.smoothing < 0.0 or self.penalty < 0.0:
+            raise ValueError(
+                f"order {order}, smoothing {self.smoothing}, penalty {self.penalty}: the order "
+                "must be at least 1, the others at least 0"
+            )
+
+    def uniform(self, variable: Variable) -> Potential:
+        """Return log-weight 0 for every value, every string of the alphabet included."""
+        if not variable.is_string:
+            return np.zeros(len(variable.values))
+        alphabet = variable.alphabet
+        smallest = _complete(len(alphabet), 1) if self.order == 1 else _empty(len(alphabet))
+        return NgramPotential.uniform(smallest, alphabet)
+
+    def project(
+        self, variable: Variable, potential: Potential, context: Potential, rng: np.random.Generator
+    ) -> Potential:
+        """Return the n-gram message nearest to a potential in a context.
+
+        Raises:
+            DivergentSumError: Potential times context has no finite sum.
+
+        Cost: That of `tilted_ngram_counts`, twice for adaptive orders.
+        """
+        return self.updated(variable, potential, context, self.uniform(variable), 0)
+
+    def updated(
+        self,
+        variable: Variable,
+        potential: Potential,
+        context: Potential,
+        previous: Potential,
+        visits: int,
+    ) -> Potential:
+        """Return the message that replaces a previous one.
+
+        Args:
+            variable: Whose values the potential weighs.
+            potential: What a factor sent.
+            context: The product of the variable's other messages.
+            previous: The present message; with the context it makes the present belief.
+            visits: How often the message was replaced before; histories grow in the first three.
+
+        Raises:
+            DivergentSumError: Potential times context has no finite sum.
+
+        Cost: That of `project`.
+        """
+        if not isinstance(potential, StringPotential):
+            return self._coarsened(variable, potential, cast(FloatArray, context))
+        others, present = (_as_ngrams(p, variable) for p in (context, previous))
+        if isinstance(potential, NgramPotential) and self._holds(potential):
+            return _on_automata(potential, [others.automaton, present.automaton])
+        if isinstance(potential, StringTable) and not potential.strings:
+            return NgramPotential.uniform(present.automaton, present.alphabet).shifted(
+                potential.floor
+            )
+        machine = self._machine(variable, potential)
+        alphabet = max((machine.alphabet, others.alphabet, present.alphabet), key=len)
+        others, present = _over(others, alphabet), _over(present, alphabet)
+        automaton = common_refinement(
+            [others.automaton, present.automaton, self._automaton(len(alphabet))]
+        )
+        others = others.refined(automaton)
+        try:
+            counts_hs, total = self._counts(machine, others)
+        except ValueError as error:
+            if isinstance(error, MachineTooLargeError):
+                raise
+            return others.shifted(-np.inf)
+        if self.order == "adaptive" and visits < GROWTH_VISITS:
+            others, counts_hs = self._grown(machine, others, counts_hs)
+        present = present.refined(others.automaton)
+        matched = self._matched(counts_hs, sum_of_ngrams([others, present]))
+        return matched.minus(others).shifted(total)
+
+    def change(self, after: Potential, before: Potential, belief: Potential) -> float:
+        """Return by how much a message has changed, in the eyes of the belief.
+
+        sum over histories and symbols of the belief's expected count x |change of the log-weight|;
+        the largest change of a log-weight where the belief has no finite sum, or the variable is
+        finite.
+        """
+        if isinstance(after, NgramPotential) and isinstance(belief, NgramPotential):
+            if belief.is_summable:
+                pair = (after, cast(NgramPotential, before))
+                automaton = common_refinement([p.automaton for p in (*pair, belief)])
+                new_hs, old_hs = (p.refined(automaton).log_weight_hs for p in pair)
+                count_hs = belief.refined(automaton).expected_counts_hs()
+                seen = (count_hs > 0.0) & (new_hs != old_hs)
+                return float(count_hs[seen] @ np.abs(new_hs[seen] - old_hs[seen]))
+        return difference(after, before)
+
+    def _automaton(self, num_symbols: int) -> HistoryAutomaton:
+        """Return the histories to begin with."""
+        if self.order == "adaptive":
+            return _empty(num_symbols)
+        order = self.order
+        while order > 1 and num_symbols ** (order - 1) > self.max_states:
+            order -= 1
+        if order < self.order:
+            LOG.warning(
+                "order %d needs more than %d histories of %d symbols: order %d instead",
+                self.order, self.max_states, num_symbols, order,
+            )  # fmt: skip
+        return _complete(num_symbols, order)
+
+    def _holds(self, potential: NgramPotential) -> bool:
+        """Return whether a potential is a member of the family as it is."""
+        if self.order == "adaptive":
+            return len(potential.automaton.histories) <= self.max_states
+        return max(map(len, potential.automaton.histories)) < self.order
+
+    def _machine(self, variable: Variable, potential: StringPotential) -> Acceptor:
+        """Return a potential as a machine, or the machine of its best strings.
+
+        A list stands for what it lists, whatever its floor.
+        """
+        if isinstance(potential, StringTable) and potential.strings:
+            potential = replace(potential, floor=-np.inf)
+        try:
+            if not isinstance(potential, Scored) or potential.tight:
+                return potential.to_acceptor(variable.alphabet)
+            reason = "no machine carries it"
+        except MachineTooLargeError as error:
+            reason = str(error)
+        return self._listed(variable.alphabet, potential, reason)
+
+    def _listed(self, alphabet: Alphabet, potential: StringPotential, reason: str) -> Acceptor:
+        LOG.warning("a message is reduced to its %d best strings: %s", self.overflow, reason)
+        return potential.k_best(self.overflow).to_acceptor(alphabet)
+
+    def _counts(self, machine: Acceptor, others: NgramPotential) -> tuple[FloatArray, float]:
+        """Return the expected n-gram counts of message times context, and its log total."""
+        context = others.automaton, others.log_weight_hs
+        try:
+            merged = without_parallel_arcs(machine.arrays)
+            return tilted_ngram_counts(merged, *context, self.max_arcs)
+        except MachineTooLargeError as error:
+            listed = self._listed(machine.alphabet, machine, str(error))
+        return tilted_ngram_counts(listed.arrays, *context, self.max_arcs)
+
+    def _grown(
+        self, machine: Acceptor, others: NgramPotential, counts_hs: FloatArray
+    ) -> tuple[NgramPotential, FloatArray]:
+        """Return context and expected counts on an automaton with the histories that pay."""
+        automaton = others.automaton
+        room = self.max_states - len(automaton.histories)
+        number = min(self.candidates, room // self.max_order)
+        if number <= 0 or self.max_order == 1:
+            return others, counts_hs
+        new = longer_histories(automaton, counts_hs, self.max_order - 1, number)
+        trial = history_automaton([*automaton.histories, *new], automaton.num_symbols)
+        trial_counts_hs, _ = self._counts(machine, others.refined(trial))
+        grown = grown_automaton(automaton, trial, trial_counts_hs, self.penalty)
+        if grown is automaton:
+            return others, counts_hs
+        counts_hs = coarser_counts(trial_counts_hs, history_map(grown, trial), len(grown.histories))
+        return others.refined(grown), counts_hs
+
+    def _matched(self, counts_hs: FloatArray, belief: NgramPotential) -> NgramPotential:
+        """Return the n-gram model with the expected counts, rare rows leaning on the belief's.
+
+        row = (counts + smoothing x the belief's row) / (their sum).
+        """
+        rows_hs = counts_hs + self.smoothing * np.exp(_log_rows(belief))
+        visits_h = rows_hs.sum(axis=1)
+        with np.errstate(divide="ignore"):
+            log_rows_hs = np.log(rows_hs) - np.log(np.where(visits_h > 0, visits_h, 1.0))[:, None]
+        return NgramPotential(belief.automaton, belief.alphabet, log_rows_hs)
+
+    def _coarsened(
+        self, variable: Variable, log_table: FloatArray, context: FloatArray
+    ) -> FloatArray:
+        """Return a table that is constant within blocks and keeps their probabilities.
+
+        message(block) = log(sum over the block of exp(table + context) / sum of exp(context)).
+        """
+        if variable.name not in self.blocks:
+            return log_table
+        block_v = np.asarray(self.blocks[variable.name])
+        if block_v.shape != log_table.shape:
+            raise ValueError(
+                f"{len(block_v)} blocks for the {len(log_table)} values of {variable.name!r}"
+            )
+        coarse = np.empty_like(log_table)
+        for block in np.unique(block_v):
+            inside = block_v == block
+            weight = context[inside]
+            if not np.any(weight > -np.inf):
+                weight = np.zeros(len(weight))
+            coarse[inside] = log_sum_exp(log_table[inside] + weight) - log_sum_exp(weight)
+        return coarse
+
+
+@lru_cache(maxsize=32)
+def _complete(num_symbols: int, order: int) -> HistoryAutomaton:
+    """Return the full automaton, the same object each time, so that messages share it."""
+    return full_history_automaton(num_symbols, order)
+
+
+@lru_cache(maxsize=32)
+def _empty(num_symbols: int) -> HistoryAutomaton:
+    return history_automaton((), num_symbols)
+
+
+def _as_ngrams(potential: Potential, variable: Variable) -> NgramPotential:
+    if not isinstance(potential, NgramPotential):
+        raise TypeError(
+            f"the context of {variable.name!r} is a {type(potential).__name__}: project it first"
+        )
+    return potential
+
+
+def _over(potential: NgramPotential, alphabet: Alphabet) -> NgramPotential:
+    """Return a potential over a larger alphabet; one that says nothing says nothing there too."""
+    if len(alphabet) > len(potential.alphabet) and not potential.log_weight_hs.any():
+        automaton = history_automaton(potential.automaton.histories, len(alphabet))
+        return NgramPotential.uniform(automaton, alphabet)
+    return potential.over(alphabet)
+
+
+def _on_automata(potential: NgramPotential, automata: list[HistoryAutomaton]) -> NgramPotential:
+    """Return a potential on a common refinement with others over the same number of symbols."""
+    symbols = potential.automaton.num_symbols
+    same = [automaton for automaton in automata if automaton.num_symbols == symbols]
+    return potential.refined(common_refinement([potential.automaton, *same]))
+
+
+def _log_rows(belief: NgramPotential) -> FloatArray:
+    """Return float64[H, K + 1], the belief's log-probabilities; of a divergent one, local ones."""
+    if belief.is_summable:
+        return belief.log_probs_hs()
+    weight_hs = belief.log_weight_hs
+    row_h = log_sum_exp(weight_hs, axis=1)
+    known_h = row_h > -np.inf
+    rows_hs = np.full(weight_hs.shape, -np.log(weight_hs.shape[1]))
+    rows_hs[known_h] = weight_hs[known_h] - row_h[known_h, None]
+    return rows_hs
