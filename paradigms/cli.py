@@ -217,7 +217,7 @@ def cli() -> None:
     default="kbest",
     show_default=True,
     help="What the given cells say about a hole: kbest, the 20 best forms of each; exact, all forms"
-    " of each; ngram, an n-gram model of the forms of each (20 times slower, as accurate).",
+    " of each; ngram, an n-gram model of the forms of each (12 times slower, as accurate).",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @seed_option
