@@ -73,7 +73,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 
 
 def test_messages() -> None:
-    found = report("messages.py", "--words", "24", "--runs", "1", "--trigrams-up-to", "0")
+    found = report("messages.py", "--words", "24", "--runs", "1")
     for regime in ("easy", "hard", "veryhard"):
         assert found[f"speedup_{regime}"] > 0
     assert found["stems_ep_veryhard"] >= 80

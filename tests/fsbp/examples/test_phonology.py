@@ -12,6 +12,8 @@ from fsbp.examples.phonology_ep import Order, expectation_propagation, learned_c
 from fsbp.examples.phonology_kbest import pruned_propagation
 from fsbp.inference.propagation import Status, infer
 from fsbp.messages.exact import Exact
+from fsbp.messages.kbest import KBest
+from fsbp.messages.ngram import Ngram
 
 DATA = Path(__file__).parents[3] / "data" / "phonology"
 HARD = {"insert": 0.08, "delete": 0.08, "substitute": 0.25}
@@ -89,3 +91,19 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
     (tmp_path / "words.tsv").write_text("stem\tword\nx\ty\n")
     with pytest.raises(ValueError, match=r"words\.tsv lacks"):
         read_words(tmp_path / "words.tsv")
+
+
+def test_the_general_engine_solves_the_same_graph_with_either_family() -> None:
+    """Latent stems, suffixes and underlying words in one loopy graph, without any special case."""
+    nouns = ("hund", "tisch", "arm")
+    words = [Word(n, s, n + e) for n in nouns for s, e in (("sg", ""), ("pl", "e"))]
+    model = model_of(words, {"insert": 0.02, "delete": 0.03, "substitute": 0.05})
+    by_family = []
+    for family in (KBest(20), Ngram(order="adaptive")):
+        result = infer(model.graph(), family, tolerance=2e-3)
+        assert result.status is Status.CONVERGED
+        by_family.append({name: result.beliefs[name].kbest(1)[0] for name in model.names})
+    pruned, projected = by_family
+    assert [text for text, _ in projected.values()] == ["hund", "tisch", "arm", "", "e"]
+    for name, (text, probability) in pruned.items():
+        assert projected[name] == (text, pytest.approx(probability, abs=0.01))
