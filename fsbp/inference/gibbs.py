@@ -83,7 +83,9 @@ def gibbs(
 ) -> Samples:
     """Return values of all free variables drawn in turn, sweep after sweep.
 
-    With one particle the values' joint distribution converges to the graph's. With more, messages
+    With one particle the values' joint distribution converges to the graph's, provided that single
+    moves lead everywhere: where a factor is deterministic, as a concatenation is, neighbours hold
+    each other in place, and a standard error of 0 means that nothing moved. With more, messages
     are averages over particles: noise falls, and the limit is no longer exact where free variables
     are neighbours. Runs with other random numbers are independent samplers; where strong factors
     link variables, values move rarely, and only such runs tell whether one has seen enough.

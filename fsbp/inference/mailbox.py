@@ -98,6 +98,8 @@ class Mailbox:
     ) -> bool:
         """Update messages until none would change, or return False.
 
+        False too when the schedule has left out what is stale for as many steps as there are edges.
+
         `after_sweep` is called whenever as many messages have been computed as change on loops.
 
         Messages of factors with one free variable are computed once, before the loop. A message
@@ -109,8 +111,9 @@ class Mailbox:
         stale = StaleQueue([0.0 if edge in constant else 1.0 for edge in range(len(edges))])
         for edge in sorted(constant):
             self._replace(edge, self.from_factor(edge), 0.0, stale)
-        step, swept = 0, self.updates
-        while stale.largest() > tolerance:
+        step, swept, idle = 0, self.updates, 0
+        while stale.largest() > tolerance and idle <= len(edges):
+            before_step = self.updates
             for batch in schedule(self.graph, stale, step):
                 if self.updates >= max_updates:
                     return stale.largest() <= tolerance
@@ -119,7 +122,8 @@ class Mailbox:
                     swept = self.updates
                     after_sweep()
             step += 1
-        return True
+            idle = idle + 1 if self.updates == before_step else 0
+        return stale.largest() <= tolerance
 
     def _update(
         self, batch: Sequence[int], stale: StaleQueue, damping: float, tolerance: float

@@ -174,7 +174,7 @@ def forward_backward(graph: FactorGraph, stale: StaleQueue, step: int) -> Iterab
     order = sorted(range(len(stale)), key=lambda edge: graph.edges[edge].variable)
     for edge in order:
         factor, variable = graph.edges[edge]
-        if min(variables_of_factor[factor]) < variable:
+        if min(variables_of_factor[factor]) < variable or len(variables_of_factor[factor]) == 1:
             yield (edge,)
     for edge in reversed(order):
         factor, variable = graph.edges[edge]

@@ -133,6 +133,15 @@ def test_one_sweep_is_exact_on_a_chain(schedule: Schedule) -> None:
     assert result.log_partition == pytest.approx(infer(graph).log_partition, abs=1e-12)
 
 
+def test_forward_backward_leaves_no_edge_out() -> None:
+    """Nor those of factors with one variable, which go stale in families that iterate."""
+    graph = loopy_graph("house", 0)
+    stale = StaleQueue([1.0] * len(graph.edges))
+    assert {e for batch in forward_backward(graph, stale, 0) for e in batch} == set(
+        range(len(graph.edges))
+    )
+
+
 def grid(side: int) -> FactorGraph:
     cells = np.array([[Variable(f"{r},{c}", ("u", "v")) for c in range(side)] for r in range(side)])
     pairs = [*zip(cells[:, :-1].flat, cells[:, 1:].flat, strict=True)]
@@ -186,3 +195,9 @@ def test_the_queue_knows_the_stalest(changes: list[tuple[int, bool, float]]) -> 
         assert queue.largest() == max(staleness)
         assert queue.stalest() == int(np.argmax(staleness))
         assert [queue[e] for e in range(len(queue))] == staleness
+
+
+def test_a_schedule_that_leaves_edges_out_ends() -> None:
+    """Nothing is ever updated, so the run says that it has not converged."""
+    result = infer(grid(2), schedule=lambda graph, stale, step: [])
+    assert result.status is Status.MAX_STEPS
