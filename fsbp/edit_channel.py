@@ -7,15 +7,18 @@ read. Public names: `EditChannel`, `WordTables`, `OPERATIONS`.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from fsbp.alphabet import Alphabet
-from fsbp.arrays import ArcArrays, FloatArray, IntArray
+from fsbp.alphabet import Alphabet, AlphabetError
+from fsbp.arrays import ArcArrays, FloatArray, IntArray, compiled
+from fsbp.reading import log_add
 from fsbp.transducers import sound_class
+from fsbp.tries import Trie, flat_labels, trie
 
 OPERATIONS = ("copy", "substitute", "insert", "delete")
 COPY, SUBSTITUTE, INSERT, DELETE = range(4)
@@ -165,6 +168,39 @@ class EditChannel:
             after_j[j] += after_j[j - 1] * insert_j[j - 1]
         return after_j
 
+    def log_probs(self, underlying: Sequence[str], surface: Sequence[str]) -> FloatArray:
+        """Return float64[N, M], log P(surface | underlying) of all pairs, without bound on length.
+
+        Symbols outside the alphabet have no probability.
+
+        Cost: O(prefixes of the underlying strings x prefixes of the surface strings).
+        """
+        log_prob_nm = np.full((len(underlying), len(surface)), -np.inf)
+        read, rows = self._known(underlying)
+        surfaces, columns = self._known(surface)
+        if not (rows and columns):
+            return log_prob_nm
+        order = sorted(range(len(rows)), key=read.__getitem__)
+        label_t, first_n = flat_labels([read[n] for n in order])
+        written = trie(surfaces)
+        spread_o = -np.log([1, max(len(self.alphabet) - 1, 1), len(self.alphabet), 1])
+        log_weight_pno = self.log_prob_pno + spread_o
+        log_prob_nm[np.ix_([rows[n] for n in order], columns)] = _log_probs(
+            log_weight_pno, self.class_a, label_t, first_n, written
+        )
+        return log_prob_nm
+
+    def _known(self, texts: Sequence[str]) -> tuple[list[tuple[int, ...]], list[int]]:
+        """Return the labels of the texts over the alphabet, and their positions."""
+        known, positions = [], []
+        for n, text in enumerate(texts):
+            try:
+                known.append(self.alphabet.labels(text))
+            except AlphabetError:
+                continue
+            positions.append(n)
+        return known, positions
+
     def transducer(self) -> ArcArrays:
         """Return the channel as a transducer, underlying to surface, without bound on length.
 
@@ -250,3 +286,60 @@ class EditChannel:
         new_pno /= new_pno.sum(axis=2, keepdims=True)
         with np.errstate(divide="ignore"):
             return replace(self, log_prob_pno=np.log(new_pno))
+
+
+@compiled
+def _inserted(
+    row_v: FloatArray, log_weight_pno: FloatArray, following: int, previous_v: IntArray,
+    parent_v: IntArray, inserted_v: FloatArray,
+) -> None:  # fmt: skip
+    """Set `inserted_v` to what any insertions before a symbol of one class make of a row."""
+    inserted_v[0] = row_v[0]
+    for v in range(1, len(row_v)):
+        before = parent_v[v]
+        through = inserted_v[before] + log_weight_pno[previous_v[before], following, INSERT]
+        inserted_v[v] = log_add(row_v[v], through, False)
+
+
+@compiled
+def _log_probs(
+    log_weight_pno: FloatArray, class_a: IntArray, label_t: IntArray, first_n: IntArray,
+    written: Trie,
+) -> FloatArray:  # fmt: skip
+    """Return float64[N, M] for inputs in lexicographic order: each reuses the last one's rows.
+
+    Row i holds log-weights of having read i symbols and written each prefix of the outputs.
+    """
+    parent_v, label_v = written.parent_v, written.label_v
+    previous_v = np.full(len(parent_v), BEGINNING, np.int32)
+    previous_v[1:] = class_a[label_v[1:] - 1]
+    longest = 0
+    for n in range(len(first_n) - 1):
+        longest = max(longest, first_n[n + 1] - first_n[n])
+    row_iv = np.full((longest + 1, len(parent_v)), -np.inf)
+    row_iv[0, 0] = 0.0
+    inserted_v = np.empty(len(parent_v))
+    log_prob_nm = np.empty((len(first_n) - 1, len(written.node_n)))
+    for n in range(len(first_n) - 1):
+        x = label_t[first_n[n] : first_n[n + 1]]
+        shared = 0
+        if n > 0:
+            last = label_t[first_n[n - 1] : first_n[n]]
+            while shared < min(len(x), len(last)) and x[shared] == last[shared]:
+                shared += 1
+        for i in range(shared, len(x)):
+            following = class_a[x[i] - 1]
+            _inserted(row_iv[i], log_weight_pno, following, previous_v, parent_v, inserted_v)
+            for v in range(len(parent_v)):
+                weight = inserted_v[v] + log_weight_pno[previous_v[v], following, DELETE]
+                if v > 0:
+                    before = parent_v[v]
+                    operation = COPY if label_v[v] == x[i] else SUBSTITUTE
+                    writing = log_weight_pno[previous_v[before], following, operation]
+                    weight = log_add(weight, inserted_v[before] + writing, False)
+                row_iv[i + 1, v] = weight
+        _inserted(row_iv[len(x)], log_weight_pno, END, previous_v, parent_v, inserted_v)
+        for m in range(len(written.node_n)):
+            v = written.node_n[m]
+            log_prob_nm[n, m] = inserted_v[v] + log_weight_pno[previous_v[v], END, COPY]
+    return log_prob_nm

@@ -22,7 +22,7 @@ from fsbp.alphabet import Alphabet
 from fsbp.arrays import ArcArrays, FloatArray, IntArray, compiled
 from fsbp.dense_sums import dense_completions, log_moves
 from fsbp.fixpoint import divergent
-from fsbp.ngrams import BOS, HistoryAutomaton, history_automaton
+from fsbp.ngrams import BOS, HistoryAutomaton, NoMassError, history_automaton
 from fsbp.pathsum import DivergentSumError, Semiring
 from fsbp.variables import Acceptor, StringPotential, StringTable
 
@@ -238,13 +238,13 @@ class NgramPotential(StringPotential):
 
         Raises:
             DivergentSumError: The weights of the strings have no finite sum.
-            ValueError: No string has positive weight.
+            NoMassError: No string has positive weight.
 
         Cost: O(H * K + H^3).
         """
         total = self.log_total()
         if total == -np.inf:
-            raise ValueError("no string has positive weight, so no n-gram has an expected count")
+            raise NoMassError("no string has positive weight, so no n-gram has an expected count")
         ahead_h = self.log_completions_h()
         begin_h = np.full(len(ahead_h), -np.inf)
         begin_h[self.automaton.start] = 0.0

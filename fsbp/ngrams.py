@@ -3,7 +3,7 @@
 Rows are dense: every history has a weight for every symbol and for the end, so no failure arcs
 are needed. Public names: `HistoryAutomaton`, `history_automaton`, `full_history_automaton`,
 `NgramCounts`, `ngram_counts`, `ngram_acceptor`, `expected_ngram_counts`, `tilted_ngram_counts`,
-`moment_matched`.
+`moment_matched`, `NoMassError`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,6 +23,10 @@ from fsbp.fixpoint import completions
 HistoryLabels: TypeAlias = tuple[int, ...]
 
 BOS = 0
+
+
+class NoMassError(ValueError):
+    """No string has positive weight, so there is no distribution to take expectations of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +272,7 @@ def expected_ngram_counts(
     Raises:
         MachineTooLargeError: The product has more arcs.
         DivergentSumError: The sum over paths is infinite.
-        ValueError: The acceptor accepts nothing.
+        NoMassError: The acceptor accepts nothing.
 
     Cost: O(arcs of the product x log(arcs per state)), plus that of `expected_arc_counts`.
     Source: Cotterell and Eisner (2015), "Penalized expectation propagation for graphical models
@@ -297,14 +301,14 @@ def tilted_ngram_counts(
     Raises:
         MachineTooLargeError: The product has more arcs.
         DivergentSumError: The sum over paths is infinite.
-        ValueError: The product accepts nothing.
+        NoMassError: The product accepts nothing.
 
     Cost: O(arcs of the product x log(arcs per state)), plus twice that of `backward`.
     Source: That of `expected_ngram_counts`.
     """
     paths = composed(acceptor, _counting(automaton, log_weight_hs), max_arcs)
     if paths.start < 0:
-        raise ValueError("the product accepts nothing, so no n-gram has an expected count")
+        raise NoMassError("the product accepts nothing, so no n-gram has an expected count")
     moves = paths.source_a, paths.target_a, paths.log_weight_a
     ahead_s = completions(*moves, paths.final_s, "sum")
     begin_s = np.full(paths.num_states, -np.inf)

@@ -30,6 +30,8 @@ from fsbp.pathsum import Semiring
 from fsbp.reading import Reader, reader
 from fsbp.tries import floored_trie
 
+MAX_READ = 100_000
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -304,11 +306,13 @@ class Scored(StringPotential):
         score: Strings to log-weights, float64[N].
         bound: Returns an acceptor whose weights are nowhere below the scores; called when needed.
         tight: Whether bound and scores are equal, for strings over the bound's alphabet.
+        search: Returns the k strings of largest score, best first; by default the bound is read.
     """
 
     score: Callable[[Sequence[str]], FloatArray]
     bound: Callable[[], Acceptor]
     tight: bool
+    search: Callable[[int], StringTable] | None = None
 
     @cached_property
     def bounding_acceptor(self) -> Acceptor:
@@ -316,8 +320,16 @@ class Scored(StringPotential):
         return self.bound()
 
     def log_weights(self, strings: Sequence[str]) -> FloatArray:
-        """Return the score of each string."""
-        return self.score(strings)
+        """Return the score of each string, computed once."""
+        new = [text for text in dict.fromkeys(strings) if text not in self._score_of]
+        if new:
+            self._score_of.update(zip(new, self.score(new).tolist(), strict=True))
+        return np.array([self._score_of[text] for text in strings])
+
+    @cached_property
+    def _score_of(self) -> dict[str, float]:
+        """Scores already computed: a message is projected again when its context changes."""
+        return {}
 
     def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
         """Return the bound where it is tight.
@@ -338,9 +350,20 @@ class Scored(StringPotential):
     def k_best(self, k: int) -> StringTable:
         """Return the `k` strings of largest score, best first.
 
-        Reads the strings of the bound in decreasing order, twice as many each time, until the
-        bound of the last one is no better than the k-th best score.
+        Raises:
+            MachineTooLargeError: The search outgrew its bound, 100,000 strings read off a machine.
         """
+        if k not in self._searched:
+            self._searched[k] = self.search(k) if self.search else self._read(k)
+        return self._searched[k]
+
+    @cached_property
+    def _searched(self) -> dict[int, StringTable]:
+        """Lists already searched for, as in `Acceptor`."""
+        return {}
+
+    def _read(self, k: int) -> StringTable:
+        """Return the `k` best strings: the bound of what is not read is no better than they are."""
         if self.tight:
             return self.bounding_acceptor.k_best(k)
         read = k
@@ -350,14 +373,19 @@ class Scored(StringPotential):
             exhausted = len(bounds.strings) < read
             if exhausted or best.log_weights_n[-1] >= bounds.log_weights_n[-1]:
                 return best
+            if read >= MAX_READ:
+                raise acceptors.MachineTooLargeError(
+                    f"the {k} best strings are not among {read} read off a bound: ask for fewer"
+                )
             read *= 2
 
     def shifted(self, log_weight: float) -> Scored:
         """Return the potential with `log_weight` added to every score and to the bound."""
         return Scored(
-            score=lambda strings: self.score(strings) + log_weight,
+            score=lambda strings: self.log_weights(strings) + log_weight,
             bound=lambda: self.bounding_acceptor.shifted(log_weight),
             tight=self.tight,
+            search=lambda k: self.k_best(k).shifted(log_weight),
         )
 
     def sample(self, n: int, rng: np.random.Generator) -> list[str]:

@@ -3,12 +3,10 @@
 A candidate stem leaves a vector over positions in the word (how well it explains each prefix), a
 candidate suffix another (each rest); a pair's weight is their inner product. Public names:
 `prefix_weights`, `suffix_weights`, `pair_weights`, `unlisted_endings`, `proposed_strings`,
-`likeliest_strings`, `flat_labels`.
+`likeliest_strings`.
 """
 
 import heapq
-from collections.abc import Sequence
-from itertools import accumulate, chain
 
 import numpy as np
 
@@ -19,10 +17,32 @@ MAX_PREFIXES = 100_000
 Labels = tuple[int, ...]
 
 
-def flat_labels(strings: Sequence[Labels]) -> tuple[IntArray, IntArray]:
-    """Return the labels of all strings end to end, and int32[N + 1] where each begins."""
-    label_t = np.array(list(chain.from_iterable(strings)), dtype=np.int32)
-    return label_t, np.array([0, *accumulate(map(len, strings))], dtype=np.int32)
+@compiled
+def _read(tables: WordTables, column: int, before_j: FloatArray, after_j: FloatArray) -> None:
+    """Set `after_j` to what reading a symbol of a column makes of prefix weights, in place or not.
+
+    Whatever is inserted before the symbol belongs to the reading.
+    """
+    waiting, written = 0.0, 0.0
+    for j in range(len(before_j)):
+        waiting += before_j[j]
+        after_j[j] = waiting * tables.delete_jc[j, column] + written
+        written = waiting * tables.write_jc[j, column]
+        waiting *= tables.insert_jc[j, column]
+
+
+@compiled
+def _read_back(tables: WordTables, column: int, after_j: FloatArray, before_j: FloatArray) -> None:
+    """Set `before_j` to the weights of the rests before reading, given those after; as `_read`."""
+    ahead, following = 0.0, 0.0
+    for j in range(len(after_j) - 1, -1, -1):
+        ahead = (
+            tables.delete_jc[j, column] * after_j[j]
+            + tables.write_jc[j, column] * following
+            + tables.insert_jc[j, column] * ahead
+        )
+        following = after_j[j]
+        before_j[j] = ahead
 
 
 @compiled
@@ -31,24 +51,17 @@ def prefix_weights(tables: WordTables, label_t: IntArray, first_n: IntArray) -> 
 
     Args:
         tables: The channel around the word of n symbols.
-        label_t: From `flat_labels`.
+        label_t: From `fsbp.tries.flat_labels`.
         first_n: Likewise.
 
     Cost: O(total length x n).
     """
-    width = len(tables.ending_j)
-    weight_nj = np.zeros((len(first_n) - 1, width))
+    weight_nj = np.zeros((len(first_n) - 1, len(tables.ending_j)))
     for n in range(len(first_n) - 1):
         row_j = weight_nj[n]
         row_j[0] = 1.0
         for t in range(first_n[n], first_n[n + 1]):
-            column = tables.column_a[label_t[t] - 1]
-            waiting, written = 0.0, 0.0
-            for j in range(width):
-                waiting += row_j[j]
-                row_j[j] = waiting * tables.delete_jc[j, column] + written
-                written = waiting * tables.write_jc[j, column]
-                waiting *= tables.insert_jc[j, column]
+            _read(tables, tables.column_a[label_t[t] - 1], row_j, row_j)
     return weight_nj
 
 
@@ -58,27 +71,17 @@ def suffix_weights(tables: WordTables, label_t: IntArray, first_n: IntArray) -> 
 
     Args:
         tables: The channel around the word of n symbols.
-        label_t: From `flat_labels`.
+        label_t: From `fsbp.tries.flat_labels`.
         first_n: Likewise.
 
     Cost: O(total length x n).
     """
-    width = len(tables.ending_j)
-    weight_nj = np.zeros((len(first_n) - 1, width))
+    weight_nj = np.zeros((len(first_n) - 1, len(tables.ending_j)))
     for n in range(len(first_n) - 1):
         row_j = weight_nj[n]
         row_j[:] = tables.ending_j
         for t in range(first_n[n + 1] - 1, first_n[n] - 1, -1):
-            column = tables.column_a[label_t[t] - 1]
-            after, ahead = 0.0, 0.0
-            for j in range(width - 1, -1, -1):
-                ahead = (
-                    tables.delete_jc[j, column] * row_j[j]
-                    + tables.write_jc[j, column] * after
-                    + tables.insert_jc[j, column] * ahead
-                )
-                after = row_j[j]
-                row_j[j] = ahead
+            _read_back(tables, tables.column_a[label_t[t] - 1], row_j, row_j)
     return weight_nj
 
 
@@ -109,21 +112,14 @@ def _completions(
     tables: WordTables, last_j: FloatArray, column_weight_c: FloatArray, end: float, longest: int
 ) -> FloatArray:
     """Return float64[longest + 1, n + 1], the mass of all ways to go on after i symbols."""
-    width = len(tables.ending_j)
-    mass_ij = np.zeros((longest + 1, width))
+    mass_ij = np.zeros((longest + 1, len(last_j)))
     mass_ij[longest] = end * last_j
+    ahead_j = np.empty(len(last_j))
     for i in range(longest - 1, -1, -1):
         mass_ij[i] = end * last_j
         for column in range(len(column_weight_c)):
-            ahead = 0.0
-            for j in range(width - 1, -1, -1):
-                after = mass_ij[i + 1, j + 1] if j + 1 < width else 0.0
-                ahead = (
-                    tables.delete_jc[j, column] * mass_ij[i + 1, j]
-                    + tables.write_jc[j, column] * after
-                    + tables.insert_jc[j, column] * ahead
-                )
-                mass_ij[i, j] += column_weight_c[column] * ahead
+            _read_back(tables, column, mass_ij[i + 1], ahead_j)
+            mass_ij[i] += column_weight_c[column] * ahead_j
     return mass_ij
 
 
@@ -190,16 +186,8 @@ def _proposals(
             continue
         layer = length_n[node] + 1
         for column in range(columns):
-            waiting, written = 0.0, 0.0
-            total = 0.0
-            for j in range(width):
-                waiting += pool_nj[node, j]
-                after = waiting * tables.delete_jc[j, column] + written
-                written = waiting * tables.write_jc[j, column]
-                waiting *= tables.insert_jc[j, column]
-                after_cj[column, j] = after
-                total += after * mass_ij[layer, j]
-            priority_c[column] = total
+            _read(tables, column, pool_nj[node], after_cj[column])
+            priority_c[column] = (after_cj[column] * mass_ij[layer]).sum()
         for a in range(symbols):
             priority = prob_s[a] * priority_c[tables.column_a[a]]
             if priority <= 0.0 or (len(complete) == k and priority <= complete[0]):

@@ -4,7 +4,7 @@ Every word has a stem and a suffix, both shared with other words and both unknow
 turns their concatenation into the surface form. Given some surface forms, inference finds the
 stems and suffixes, and so the words held out. The graph has a factor per word and is full of
 loops. `fsbp.examples.phonology_ep` and `fsbp.examples.phonology_kbest` pass messages at scale;
-`Phonology.graph` is the same model as a `FactorGraph`.
+`Phonology.graph` is the model as a `FactorGraph`, for the general engine.
 
 Public names: `Word`, `Phonology`, `Lists`, `Answer`, `read_words`, `decoded`.
 """
@@ -12,6 +12,7 @@ Public names: `Word`, `Phonology`, `Lists`, `Answer`, `read_words`, `decoded`.
 from __future__ import annotations
 
 import csv
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,9 +30,11 @@ from fsbp.factors.edit import EditFactor
 from fsbp.graph import FactorGraph
 from fsbp.ngram_potential import NgramPotential
 from fsbp.ngrams import history_automaton
+from fsbp.tries import flat_labels
 from fsbp.variables import Variable
-from fsbp.word_lists import Labels, flat_labels, prefix_weights, suffix_weights
+from fsbp.word_lists import Labels, prefix_weights, suffix_weights
 
+LOG = logging.getLogger(__name__)
 MAX_SWEEPS = 50
 FLOOR = 1e-100
 
@@ -101,6 +104,16 @@ class Phonology:
         return tuple(self.channel.tables(word.surface) for word in self.words)
 
     @cached_property
+    def longest_v(self) -> tuple[int, ...]:
+        """The longest string that each variable may be, given the channel's bound on length.
+
+        Its shortest word's length + `EditChannel.max_extra`.
+        """
+        return tuple(
+            min(self.tables[word].max_input for word in words) for words in self.words_of_variable
+        )
+
+    @cached_property
     def symbol_prob_a(self) -> FloatArray:
         """float64[K], relative frequencies of the surface symbols, one added to each."""
         alphabet = self.channel.alphabet
@@ -136,7 +149,9 @@ class Phonology:
     def graph(self) -> FactorGraph:
         """Return the model as a factor graph with the surface forms as evidence.
 
-        Variables are those of `names`, and "underlying:i" and "surface:i" for word i.
+        Variables are those of `names`, and "underlying:i" and "surface:i" for word i. It lacks the
+        channel's bound on length, which `EditFactor` does not know: an underlying string of any
+        length is possible, at the price of its deletions.
         """
         alphabet = self.channel.alphabet
         automaton = history_automaton([], len(alphabet))
@@ -161,7 +176,11 @@ class Answer:
 
     Args:
         best: Most probable string of each variable, by name.
-        sweeps: Passes over all words before decoding.
+        sweeps: Rounds until the messages settled or the limit was reached. Not comparable between
+            methods: one of expectation propagation visits the words whose beliefs have moved, one
+            of lists proposes for every word and propagates among all candidates.
+        converged: Whether the messages settled before the limit, those among the candidates too,
+            and every word had an explanation. What did not is in the log.
         seconds: Processor time taken, without the channel's tables around the words.
         operations_pno: float64[3, 3, 4], expected uses of the channel's operations; see
             `EditChannel.reestimated`.
@@ -169,6 +188,7 @@ class Answer:
 
     best: dict[str, str]
     sweeps: int
+    converged: bool
     seconds: float
     operations_pno: FloatArray = field(default_factory=lambda: np.zeros((3, 3, 4)))
 
@@ -178,11 +198,18 @@ class Answer:
         return sum(self.best.get(f"stem:{name}") == name for name in names) / len(names)
 
     def share_of_words(self, words: Sequence[Word]) -> float:
-        """Return the share of (held-out) words whose predicted form is right."""
+        """Return the share of (held-out) words whose predicted form is right.
+
+        A word with a stem or suffix that no observed word shows has no prediction: it is wrong.
+        """
         return sum(self.predicted(word) == word.surface for word in words) / len(words)
 
     def predicted(self, word: Word) -> str | None:
-        """Return stem and suffix end to end; None where either has not been seen."""
+        """Return stem and suffix end to end; None where either has not been seen.
+
+        This underlying form is taken for the surface form, as if the channel copied it: changes
+        that the channel expects (of the final consonant, of the vowel) are not predicted.
+        """
         stem, suffix = self.best.get(f"stem:{word.stem}"), self.best.get(f"suffix:{word.suffix}")
         return None if stem is None or suffix is None else stem + suffix
 
@@ -211,12 +238,14 @@ class Lists(NamedTuple):
         log_belief_v: For each variable, float64[candidates], normalised (nats).
         to_stem_w: For each word, float64[candidates], its message to its stem.
         to_suffix_w: Likewise to its suffix.
+        converged: Whether the beliefs settled.
     """
 
     strings_v: list[list[Labels]]
     log_belief_v: list[FloatArray]
     to_stem_w: list[FloatArray]
     to_suffix_w: list[FloatArray]
+    converged: bool
 
     def best(self, model: Phonology) -> dict[str, str]:
         """Return the most probable candidate of each variable, by name."""
@@ -229,9 +258,13 @@ class Lists(NamedTuple):
 
 
 def decoded(model: Phonology, strings_v: list[list[Labels]], tolerance: float = 1e-4) -> Lists:
-    """Return exact messages among candidates: belief propagation with finite variables.
+    """Return beliefs and messages among candidates: loopy belief propagation, finite variables.
 
-    The channel's bound on length is left out: candidates are few, so no sum needs it.
+    Each message is summed over all candidates; the beliefs are those of loopy propagation, and so
+    approximate. There are at most 50 sweeps over the words; beliefs that still move then are
+    reported in `Lists.converged` and in the log. 1e-100 is added to every message's weights before
+    logs are taken, so a candidate that does not explain a word is improbable, not impossible. The
+    channel's bound on length is left out: candidates are few, so no sum needs it.
 
     Args:
         model: The words.
@@ -254,9 +287,14 @@ def decoded(model: Phonology, strings_v: list[list[Labels]], tolerance: float = 
         row_tj[first : first + len(rows), : rows.shape[1]] = rows
     log_total_n = np.concatenate([model.log_prior(v, s) for v, s in enumerate(strings_v)])
     first_v = np.cumsum([0, *(len(strings) for strings in strings_v)])
-    log_message_t = _propagated(
+    log_message_t, change = _propagated(
         row_tj, first_e, model.ends_wv.ravel(), log_total_n, first_v, tolerance, MAX_SWEEPS
     )
+    converged = bool(change < tolerance)
+    if not converged:
+        LOG.warning(
+            "candidates: probabilities still move by up to %.2g after %d sweeps", change, MAX_SWEEPS
+        )
     messages = np.split(log_message_t, first_e[1:-1])
     beliefs = np.split(log_total_n, first_v[1:-1])
     return Lists(
@@ -264,6 +302,7 @@ def decoded(model: Phonology, strings_v: list[list[Labels]], tolerance: float = 
         [belief - log_sum_exp(belief) for belief in beliefs],
         messages[0::2],
         messages[1::2],
+        converged,
     )
 
 
@@ -276,13 +315,14 @@ def _propagated(
     first_v: IntArray,
     tolerance: float,
     max_sweeps: int,
-) -> FloatArray:
-    """Return all log-messages, and add them to the log-priors in `log_total_n`.
+) -> tuple[FloatArray, float]:
+    """Return all log-messages and the last change, and add them to the priors in `log_total_n`.
 
     Ends 2 w and 2 w + 1 are word w's stem and suffix. A floor keeps what no candidate explains.
     """
     log_message_t = np.zeros(len(row_tj))
     belief_n = np.zeros(len(log_total_n))
+    change = np.inf
     for _ in range(max_sweeps):
         for e in range(len(variable_e)):
             other = e + 1 - 2 * (e % 2)
@@ -306,4 +346,4 @@ def _propagated(
             belief_n[first_v[v] : first_v[v + 1]] = row_n
         if change < tolerance:
             break
-    return log_message_t
+    return log_message_t, change

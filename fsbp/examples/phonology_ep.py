@@ -2,13 +2,18 @@
 
 Each variable has one dense automaton of histories, shared by its messages; multiplying messages is
 adding arrays. A word's messages are moment-matched on its lattice, then the best strings of each
-belief are compared exactly.
+belief are compared in one loopy propagation among them (`fsbp.examples.phonology.decoded`).
+
+The order adapts for suffixes only: their histories grow under a penalty while messages are passed.
+A stem's histories are chosen before, once, and stay: the n-grams that two of its words share (all
+n-grams, where it has one word).
 
 Public names: `Order`, `expectation_propagation`, `learned_channel`.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -23,15 +28,18 @@ from fsbp.ngrams import BOS, HistoryAutomaton, full_history_automaton, history_a
 from fsbp.word_lattice import LatticeCounts, word_lattice
 from fsbp.word_lists import Labels, likeliest_strings
 
+LOG = logging.getLogger(__name__)
 SMOOTHING = 1e-4
 SMALLEST = 1e-20
 TOLERANCE = 2e-3
 VISITED = 1e-2
 MAX_SWEEPS = 20
 CANDIDATES = 10
-LONGEST = 16
-TRIALS = 20
-SAMPLE = 4
+# Histories tried for a suffix: the commonest in the endings of the first so many of its words.
+TRIED_HISTORIES = 20
+WORDS_READ = 20
+# Words over whose lattices the gain of those histories is averaged: the first so many.
+WORDS_WEIGHED = 4
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,8 @@ class Order:
     """Which n-grams the messages count.
 
     Args:
-        fixed: All n-grams of this order; None to adapt.
+        fixed: All n-grams of this order, for stems and suffixes; None to adapt: a stem's histories
+            are then fixed from its words, a suffix's grow.
         longest: Longest n-gram of an adaptive order.
         penalty: Nats that an arc of a suffix's automaton must earn, per word.
         growing_sweeps: Sweeps before which suffixes may get more histories.
@@ -88,6 +97,7 @@ class _State:
         ]
         self._moved_v = np.zeros(len(model.names))
         self._seen_w = np.full(len(model.words), -np.inf)
+        self.unexplained: set[int] = set()
         self.message_we = [
             [np.zeros_like(self.belief_v[v]) for v in ends] for ends in model.ends_wv.tolist()
         ]
@@ -138,7 +148,8 @@ class _State:
         """Update the messages of every word whose beliefs have moved; return the mean change.
 
         A belief has moved by the sum of C |change of log row|, in nats, since the word was last
-        updated; 0.01 nats and less count as nothing. The mean is over all words.
+        updated; 0.01 nats and less count as nothing. The mean is over all words. A word that
+        nothing explains (its lattice's total is 0) keeps its messages and is in `unexplained`.
         """
         order = range(len(self.model.words))
         before = self._moved_v.sum()
@@ -147,7 +158,10 @@ class _State:
             if self._moved_v[stem] + self._moved_v[suffix] - self._seen_w[word] <= VISITED:
                 continue
             found = self.counts(word)
-            if found.log_total > -np.inf:
+            if found.log_total == -np.inf:
+                self.unexplained.add(word)
+            else:
+                self.unexplained.discard(word)
                 for end, v, count_hs in ((0, stem, found.stem_hs), (1, suffix, found.suffix_hs)):
                     self._moved_v[v] += _matched(
                         count_hs, self.belief_v[v], self.message_we[word][end], SMOOTHING
@@ -161,11 +175,14 @@ class _State:
             self._grow(v)
 
     def _grow(self, variable: int) -> None:
-        """Try the histories of the words' endings, and keep those worth their arcs."""
+        """Try the histories of the words' endings, and keep those worth their arcs.
+
+        They are weighed on the first four words of the suffix.
+        """
         old = self.automaton_v[variable]
         trial = history_automaton([*old.histories, *self._endings(variable)], old.num_symbols)
         mapped_h = history_map(old, trial)
-        words = self.model.words_of_variable[variable][:SAMPLE]
+        words = self.model.words_of_variable[variable][:WORDS_WEIGHED]
         counts_hs = np.zeros((len(trial.histories), old.num_symbols + 1))
         for word in words:
             stem = int(self.model.ends_wv[word, 0])
@@ -183,21 +200,23 @@ class _State:
             self.message_we[word][1] = self.message_we[word][1][mapped_h]
 
     def _endings(self, variable: int) -> list[Labels]:
-        """Return the beginnings of the commonest endings of a suffix's words, as histories."""
+        """Return the 20 commonest beginnings of endings of its first 20 words, as histories."""
         longest = self.order.longest - 1
         endings: Counter[Labels] = Counter()
-        for word in self.model.words_of_variable[variable][:TRIALS]:
+        for word in self.model.words_of_variable[variable][:WORDS_READ]:
             labels = self._labels(word)
             for length in range(1, min(longest + 1, len(labels)) + 1):
                 ending = labels[len(labels) - length :]
                 endings.update({(BOS, *ending[: cut + 1]) for cut in range(min(length, longest))})
-        return [history for history, _ in endings.most_common(TRIALS)]
+        return [history for history, _ in endings.most_common(TRIED_HISTORIES)]
 
     def candidates(self) -> list[list[Labels]]:
         """Return the best strings of each belief."""
         return [
-            likeliest_strings(automaton.next_ha, belief_hs, automaton.start, LONGEST, CANDIDATES)
-            for automaton, belief_hs in zip(self.automaton_v, self.belief_v, strict=True)
+            likeliest_strings(automaton.next_ha, belief_hs, automaton.start, longest, CANDIDATES)
+            for automaton, belief_hs, longest in zip(
+                self.automaton_v, self.belief_v, self.model.longest_v, strict=True
+            )
         ]
 
 
@@ -241,7 +260,9 @@ def expectation_propagation(
 
     Sweeps alternate in direction, and visit the words whose beliefs have moved by more than 0.01
     nats since they were last visited, until a sweep moves them by less than 0.002 nats in the mean
-    over words. Then the ten best strings of each belief are compared exactly.
+    over words, or for 20 sweeps. Then the ten best strings of each belief are compared by
+    `decoded`. What did not settle, and words that nothing explains, are logged, and the answer is
+    not `converged`.
 
     Args:
         model: Observed words and the channel.
@@ -262,12 +283,22 @@ def expectation_propagation(
             state.grow()
         change = state.sweep(backwards=sweeps % 2 == 1)
         sweeps += 1
-    best = decoded(model, state.candidates()).best(model)
+    if change > TOLERANCE:
+        LOG.warning("beliefs still move by %.2g nats a word after %d sweeps", change, sweeps)
+    for word in sorted(state.unexplained):
+        LOG.warning("nothing explains the word %r: it was left out", model.words[word].surface)
+    lists = decoded(model, state.candidates())
     operations_pno = np.zeros((3, 3, 4))
     if count_operations:
         for word in range(len(tables)):
             operations_pno += state.counts(word, operations=True).operations_pno
-    return Answer(best, sweeps, time.process_time() - begin, operations_pno)
+    return Answer(
+        lists.best(model),
+        sweeps,
+        change <= TOLERANCE and not state.unexplained and lists.converged,
+        time.process_time() - begin,
+        operations_pno,
+    )
 
 
 def learned_channel(

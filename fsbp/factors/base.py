@@ -34,6 +34,15 @@ class Factor(ABC):
 
     variables: tuple[Variable, ...]
 
+    @property
+    def determined(self) -> Variable | None:
+        """The variable whose value the others' values decide; None by default.
+
+        No variable of such a factor can change while the others stay, so that whoever changes
+        values one at a time gets nowhere.
+        """
+        return None
+
     @abstractmethod
     def log_score(self, assignment: Assignment) -> float:
         """Return the log-weight of an assignment of the factor's variables (nats).

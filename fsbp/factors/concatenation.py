@@ -57,6 +57,11 @@ class ConcatenationFactor(Factor):
         """The parts, then the whole."""
         return (*self.parts, self.whole)
 
+    @property
+    def determined(self) -> Variable:
+        """The whole."""
+        return self.whole
+
     def log_score(self, assignment: Assignment) -> float:
         """Return 0 where the parts spell the whole, -inf elsewhere."""
         spelled = self._joined_text(*(assignment[part] for part in self.parts))

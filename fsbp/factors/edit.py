@@ -7,29 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Self, cast
 
 import numpy as np
-import pynini
 
-from fsbp.arrays import FloatArray, arrays_to_fst, log_sum_exp
+from fsbp.alphabet import Alphabet
+from fsbp.arrays import ArcArrays, FloatArray
 from fsbp.edit_channel import EditChannel
-from fsbp.factors.base import Assignment, Factor, Incoming
-from fsbp.factors.lattice import PairLattice, pair_lattice, pair_log_weights
-from fsbp.factors.lists import all_strings, as_list, is_list
-from fsbp.pathsum import Semiring
+from fsbp.factors.base import Incoming
+from fsbp.factors.pairs import PairFactor
 from fsbp.potentials import MAX_ARCS
-from fsbp.transducers import expected_arc_counts_of_transducer, image, preimage
-from fsbp.variables import Acceptor, Potential, Scored, StringPotential, StringTable, Variable
+from fsbp.transducers import expected_arc_counts_of_transducer
+from fsbp.variables import StringPotential, Variable
 
 
 @dataclass(frozen=True, eq=False)
-class EditFactor(Factor):
+class EditFactor(PairFactor):
     """P(target | source) of an edit channel, without its bound on length.
 
-    Messages are images and preimages of machines, or score strings on a lattice where the other
-    side is a list. Symbols outside the channel's alphabet have no probability.
+    Symbols outside the channel's alphabet have no probability.
 
     Args:
         source: String variable read.
@@ -43,34 +39,18 @@ class EditFactor(Factor):
     channel: EditChannel
     max_arcs: int = MAX_ARCS
 
-    @property
-    def variables(self) -> tuple[Variable, ...]:  # type: ignore[override]
-        """Source, then target."""
-        return (self.source, self.target)
+    def log_scores(self, universes: Sequence[Sequence[str]]) -> FloatArray:
+        """Return log P(target | source) for every pair of the given strings.
 
-    def log_score(self, assignment: Assignment) -> float:
-        """Return log P(target | source)."""
-        return float(self._pairs([assignment[self.source]], [assignment[self.target]])[0, 0])
-
-    def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
-        """Return the image (to the target) or preimage (to the source) of a potential.
-
-        Raises:
-            MachineTooLargeError: A product outgrew `max_arcs`, or a maximum is over more than
-                10,000 strings.
-
-        Cost: Nothing for a list until scored; that of `image` for a machine.
+        Cost: That of `EditChannel.log_probs`.
         """
-        other = self.source if target == self.target else self.target
-        potential = as_list(cast(StringPotential, incoming[other]))
-        if not is_list(potential) and semiring == "sum":
-            return self._mapped(target, potential)
-        listed = potential if is_list(potential) else all_strings(potential)
-        return Scored(
-            score=lambda strings: self._scores(target, listed, strings, semiring),
-            bound=lambda: self._mapped(target, listed),
-            tight=semiring == "sum",
-        )
+        sources, targets = universes
+        return self.channel.log_probs(sources, targets)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The channel's alphabet."""
+        return self.channel.alphabet
 
     @property
     def theta(self) -> FloatArray:
@@ -98,34 +78,8 @@ class EditFactor(Factor):
         count_a = expected_arc_counts_of_transducer(machine, inputs.fst, outputs.fst, self.max_arcs)
         return np.bincount(cell_a, weights=count_a, minlength=36).astype(np.float64)
 
-    @cached_property
-    def _fst(self) -> pynini.Fst:
-        return arrays_to_fst(self.channel.transducer())
+    def _arrays(self) -> ArcArrays:
+        return self.channel.transducer()
 
-    @cached_property
-    def _lattice(self) -> PairLattice:
-        return pair_lattice(self.channel.transducer())
-
-    def _pairs(self, inputs: Sequence[str], outputs: Sequence[str]) -> FloatArray:
-        alphabet = self.channel.alphabet.extended((*inputs, *outputs))
-        labels = [[alphabet.labels(text) for text in texts] for texts in (inputs, outputs)]
-        return pair_log_weights(self._lattice, *labels)
-
-    def _scores(
-        self, target: Variable, table: StringTable, strings: Sequence[str], semiring: Semiring
-    ) -> FloatArray:
-        """Return the message's log-weight of each string, given a list on the other side."""
-        if target == self.target:
-            pair_nm = self._pairs(table.strings, strings)
-        else:
-            pair_nm = self._pairs(strings, table.strings).T
-        pair_nm = pair_nm + table.log_weights_n[:, None]
-        if semiring == "max":
-            best: FloatArray = pair_nm.max(axis=0, initial=-np.inf)
-            return best
-        return cast(FloatArray, log_sum_exp(pair_nm, axis=0))
-
-    def _mapped(self, target: Variable, potential: StringPotential) -> Acceptor:
-        machine = potential.to_acceptor(self.channel.alphabet)
-        mapped = image if target == self.target else preimage
-        return Acceptor(mapped(self._fst, machine.fst, self.max_arcs), machine.alphabet)
+    def _over(self, alphabet: Alphabet) -> Self:
+        return self

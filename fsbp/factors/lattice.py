@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from fsbp.arrays import ArcArrays, FloatArray, IntArray, compiled
 from fsbp.reading import log_add
+from fsbp.tries import flat_labels
 
 KeyArray: TypeAlias = npt.NDArray[np.int64]
 
@@ -86,7 +87,7 @@ def pair_log_weights(
 
     Cost: O(sum over pairs of |x| |y| x states reached x log A).
     """
-    return _pair_log_weights(lattice, *_flat(inputs), *_flat(outputs))
+    return _pair_log_weights(lattice, *flat_labels(inputs), *flat_labels(outputs))
 
 
 def expected_pair_counts(
@@ -107,14 +108,7 @@ def expected_pair_counts(
 
     Cost: Three times that of `pair_log_weights`.
     """
-    return _expected_pair_counts(lattice, *_flat(inputs), *_flat(outputs), weight_nm)
-
-
-def _flat(strings: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
-    """Return all labels end to end, and int32[N + 1] where each string begins."""
-    flat = np.array([label for string in strings for label in string], dtype=np.int32)
-    first_n = np.cumsum([0, *(len(string) for string in strings)]).astype(np.int32)
-    return flat, first_n
+    return _expected_pair_counts(lattice, *flat_labels(inputs), *flat_labels(outputs), weight_nm)
 
 
 @compiled

@@ -6,17 +6,18 @@ Public names: `TemperedFactor`, `tempered`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 
-from fsbp.acceptors import MachineTooLargeError
-from fsbp.arrays import FloatArray, log_sum_exp
+from fsbp.arrays import FloatArray
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Assignment, Factor, Incoming
 from fsbp.factors.concatenation import ConcatenationFactor
+from fsbp.factors.lists import all_strings, summed
+from fsbp.factors.pairs import PairFactor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.table import TableFactor
@@ -24,8 +25,6 @@ from fsbp.pathsum import Semiring
 from fsbp.potentials import log_inner
 from fsbp.powered import Powered, powered
 from fsbp.variables import Acceptor, Potential, Scored, StringPotential, StringTable, Variable
-
-MAX_LISTED = 10_000
 
 
 def tempered(factor: Factor, temperature: float) -> Factor:
@@ -94,8 +93,9 @@ class TemperedFactor(Factor):
     def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
         """Return the message; a list that lists nothing says nothing, and so does the message.
 
-        The best strings of a message are found by reading those of the factor's own message in
-        decreasing order, which bounds it: sum_x z(x)^(1/T) <= (sum_x z(x))^(1/T).
+        The best strings of a message are searched for where the factor is a `PairFactor`, and else
+        found by reading those of the factor's own message in decreasing order, which bounds it:
+        sum_x z(x)^(1/T) <= (sum_x z(x))^(1/T).
 
         Raises:
             MachineTooLargeError: An incoming machine accepts more than 10,000 strings.
@@ -114,6 +114,7 @@ class TemperedFactor(Factor):
             score=lambda texts: self.temperature * self._scores(target, others, texts, semiring),
             bound=lambda: self._message_at_one(target, at_one),
             tight=False,
+            search=self._search(target, others, semiring),
         )
         return powered(sharp, 1.0 / self.temperature)
 
@@ -129,6 +130,22 @@ class TemperedFactor(Factor):
         if target.is_string:
             at_target = _listed(target, at_target)
         return log_inner(message, at_target, semiring)
+
+    def _search(
+        self, target: Variable, others: Mapping[Variable, StringTable], semiring: Semiring
+    ) -> Callable[[int], StringTable] | None:
+        """Return how to find the best strings of a message, scores times the temperature."""
+        pair = self.factor
+        if not isinstance(pair, PairFactor):
+            return None
+        (table,) = others.values()
+        exponent = 1.0 / self.temperature
+
+        def search(k: int) -> StringTable:
+            best = pair.best_strings(target, table, semiring, exponent, k)
+            return cast(StringTable, powered(best, self.temperature))
+
+        return search
 
     def _message_at_one(
         self, target: Variable, incoming: Mapping[Variable, StringTable]
@@ -157,11 +174,8 @@ class TemperedFactor(Factor):
                 shape[n] = -1
                 scores = scores + others[variable].log_weights_n.reshape(shape)
         combinations = math.prod(len(table.strings) for table in others.values())
-        scores_nm = np.moveaxis(scores, axis, 0).reshape(len(values), combinations)
-        if semiring == "max":
-            best: FloatArray = scores_nm.max(axis=1, initial=-np.inf)
-            return best
-        return cast(FloatArray, log_sum_exp(scores_nm, axis=1))
+        by_value = np.moveaxis(scores, axis, -1).reshape(combinations, len(values))
+        return summed(by_value, semiring)
 
 
 def _checked(temperature: float) -> float:
@@ -171,7 +185,7 @@ def _checked(temperature: float) -> float:
 
 
 def _listed(variable: Variable, potential: Potential) -> StringTable:
-    """Return a potential as a list of values.
+    """Return a potential as a list of values; a table as it is, even one that lists nothing.
 
     Raises:
         MachineTooLargeError: It is carried by a machine that accepts too many strings.
@@ -180,12 +194,7 @@ def _listed(variable: Variable, potential: Potential) -> StringTable:
         return StringTable(variable.values, potential)
     if isinstance(potential, StringTable):
         return potential
-    table = potential.k_best(MAX_LISTED + 1)
-    if len(table.strings) > MAX_LISTED:
-        raise MachineTooLargeError(
-            f"a tempered factor over more than {MAX_LISTED} strings: use a k-best message family"
-        )
-    return table
+    return all_strings(potential, "a tempered factor")
 
 
 def _is_scored(factor: Factor) -> bool:

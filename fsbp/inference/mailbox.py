@@ -10,14 +10,22 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from fsbp.arrays import FloatArray
 from fsbp.graph import FactorGraph
 from fsbp.inference.beliefs import Belief
-from fsbp.inference.bounded import bounded_message, bounded_product, bounded_projection
+from fsbp.inference.bounded import (
+    bounded_context,
+    bounded_inner,
+    bounded_message,
+    bounded_product,
+    bounded_projection,
+    is_shortened,
+)
+from fsbp.inference.contradictions import empty_messages
 from fsbp.inference.free_energy import Pseudomarginals, pseudomarginals
 from fsbp.inference.schedules import Schedule, StaleQueue, two_pass
 from fsbp.messages.base import MessageFamily
@@ -26,7 +34,6 @@ from fsbp.potentials import (
     cavities,
     damped,
     difference,
-    log_inner,
     log_total,
     normalised,
     point,
@@ -104,13 +111,20 @@ class Mailbox:
 
         Messages of factors with one free variable are computed once, before the loop. A message
         is as stale as its factor's other inputs have changed since: 1 before the first update,
-        infinite once a neighbour has spoken for the first time.
+        infinite once a neighbour has spoken for the first time. Families that iterate smooth what
+        they send, so for them contradictions are looked for beforehand.
         """
         edges, edges_of_factor = self.graph.edges, self.graph.edges_of_factor
+        closed = empty_messages(self.graph) if self.family.iterates else {}
+        self._sent.update(closed)
+        self._proposals.update(closed)
         constant = {e for e, (factor, _) in enumerate(edges) if len(edges_of_factor[factor]) == 1}
-        stale = StaleQueue([0.0 if edge in constant else 1.0 for edge in range(len(edges))])
-        for edge in sorted(constant):
+        settled = constant.union(closed)
+        stale = StaleQueue([0.0 if edge in settled else 1.0 for edge in range(len(edges))])
+        for edge in sorted(constant.difference(closed)):
             self._replace(edge, self.from_factor(edge), 0.0, stale)
+        if not self.graph.is_forest:
+            self.family = self.family.on_loops()
         step, swept, idle = 0, self.updates, 0
         while stale.largest() > tolerance and idle <= len(edges):
             before_step = self.updates
@@ -118,7 +132,7 @@ class Mailbox:
                 if self.updates >= max_updates:
                     return stale.largest() <= tolerance
                 self._update(batch, stale, damping, tolerance)
-                if self.updates - swept >= len(edges) - len(constant):
+                if self.updates - swept >= len(edges) - len(settled):
                     swept = self.updates
                     after_sweep()
             step += 1
@@ -169,7 +183,7 @@ class Mailbox:
         variable = self.graph.edges[edge].variable
         whose, inbox = self.graph.variables[variable], self._inbox(variable)
         others = [potential for other, potential in inbox.items() if other != edge]
-        context = self.family.context(whose, others)
+        context = bounded_context(self.family, whose, others)
         previous = inbox.get(edge, self.family.uniform(whose))
         visits = self._visits.get(edge, 0)
         try:
@@ -192,9 +206,8 @@ class Mailbox:
             if before is not None and all(before[0][v] is incoming[v] for v in incoming):
                 return before[1]
         whose = self.graph.variables[variable]
-        message = bounded_message(
-            self.family, self.graph.factors[factor], whose, incoming, self.semiring
-        )
+        asked = self.graph.factors[factor]
+        message = bounded_message(self.family, asked, whose, incoming, self.semiring)
         if self.family.iterates:
             self._asked[edge] = incoming, message
         return message
@@ -233,7 +246,7 @@ class Mailbox:
         """
         inbox = self._inbox(variable)
         shared = not self.family.samples and edge in inbox and len(inbox) > 1
-        if shared and _are_lists(inbox.values()):
+        if shared and all(isinstance(m, np.ndarray | StringTable) for m in inbox.values()):
             return dict(zip(inbox, cavities(list(inbox.values())), strict=True))
         others = [message for other, message in inbox.items() if other != edge]
         return {edge: self._product(variable, others, edge)}
@@ -280,21 +293,14 @@ class Mailbox:
         }
         whose, final = self.graph.variables[variable], dict(inbox)
         for edge, proposal in inbox.items():
-            if self._is_shortened(edge, proposal):
+            if is_shortened(proposal, self._sent[edge]):
                 others = [message for other, message in inbox.items() if other != edge]
-                context = self.family.context(whose, others)
+                context = bounded_context(self.family, whose, others)
                 if others and _lists_anything(context):
                     final[edge] = bounded_projection(
                         self.family, whose, self._sent[edge], context, self.rng
                     )
         return final
-
-    def _is_shortened(self, edge: int, proposal: Potential) -> bool:
-        """Return whether a proposal leaves out strings that the message has weights for."""
-        sent = self._sent[edge]
-        if isinstance(sent, StringTable) and isinstance(proposal, StringTable):
-            return len(proposal.strings) < len(sent.strings)
-        return isinstance(proposal, StringTable)
 
     def _proposal(self, variable: int, message: Potential) -> Potential:
         """Return a message's projection before others are known: nothing, where it has no sum."""
@@ -367,21 +373,24 @@ class Mailbox:
         Z_v is the total of the product of all messages to v, Z_e that of the two messages along an
         edge, and Z_f that of a message from f, computed anew, times the one it meets.
         """
+        beliefs = {variable: self.belief(variable) for variable in self.graph.free}
+        if any(belief.is_empty for belief in beliefs.values()):
+            return -math.inf
         terms = []
         for edges in self.graph.edges_of_factor:
             if edges:
                 outgoing, meeting = self.from_factor(edges[0]), self.to_factor(edges[0])
-                terms.append(log_inner(outgoing, meeting, self.semiring))
-        for variable in self.graph.free:
-            terms.append(log_total(self.belief(variable).potential, self.semiring))
+                terms.append(self._inner(edges[0], outgoing, meeting))
+        for variable, belief in beliefs.items():
+            terms.append(belief.log_total)
             for edge, message in self._inbox(variable).items():
-                terms.append(-log_inner(message, self.to_factor(edge), self.semiring))
+                terms.append(-self._inner(edge, message, self.to_factor(edge)))
         return math.fsum(terms)
+
+    def _inner(self, edge: int, a: Potential, b: Potential) -> float:
+        whose = self.graph.variables[self.graph.edges[edge].variable]
+        return bounded_inner(self.family, whose, a, b, self.semiring)
 
 
 def _lists_anything(message: Potential) -> bool:
     return not isinstance(message, StringTable) or bool(message.strings)
-
-
-def _are_lists(messages: Iterable[Potential]) -> bool:
-    return all(isinstance(message, np.ndarray | StringTable) for message in messages)

@@ -9,6 +9,7 @@ Public names: `infer`, `run`, `Result`, `Status`.
 from __future__ import annotations
 
 import enum
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from fsbp.acceptors import MachineTooLargeError
 from fsbp.arrays import FloatArray
 from fsbp.graph import FactorGraph
 from fsbp.inference.beliefs import Belief
@@ -34,6 +36,8 @@ from fsbp.messages.exact import Exact
 from fsbp.pathsum import DivergentSumError, Semiring
 from fsbp.variables import Potential
 
+LOG = logging.getLogger(__name__)
+
 
 class Status(enum.Enum):
     """How propagation ended; the value says what to do next."""
@@ -47,6 +51,10 @@ class Status(enum.Enum):
     DIVERGENT_SUM = (
         "a sum over strings is infinite: cap the length in a unary acceptor, or lower the weights "
         "of insertions"
+    )
+    TOO_LARGE = (
+        "a belief outgrew its bounds, and so did its best strings: raise the factors' max_arcs, or "
+        "use a k-best message family"
     )
     NONFINITE = "a message is not a number: look for +inf among the factors' log-weights"
 
@@ -73,12 +81,13 @@ class Result:
         """Log Z (nats): exact on forests with exact messages, the Bethe estimate on loops.
 
         Under max-product on a forest it is the log-score of the best assignment. Computed when
-        first asked for, over all factors, observed ones included. NaN after DIVERGENT_SUM.
+        first asked for, over all factors, observed ones included. NaN after DIVERGENT_SUM and
+        TOO_LARGE.
 
         Cost: On a forest, the first pass of the components without a query; on loops, one message
             and two products per factor.
         """
-        if self.status is Status.DIVERGENT_SUM:
+        if self.status in (Status.DIVERGENT_SUM, Status.TOO_LARGE):
             return math.nan
         return self._mailbox.log_partition()
 
@@ -152,7 +161,7 @@ def infer(
         semiring: "sum" for marginals, "max" for max-marginals.
         schedule: Iterate with this schedule, forest or not.
         damping: Share of the old message kept in each update on loops, 0 to below 1.
-        max_updates: Bound on messages computed on loops.
+        max_updates: Bound on messages computed on loops, 0 or more.
         tolerance: Largest change of a log-weight that counts as none (nats).
         rng: For families that sample.
         queries: Names of the variables whose beliefs are needed; on a forest, messages that do not
@@ -162,11 +171,11 @@ def infer(
             every variable has a value are left out.
 
     Raises:
-        ValueError: `damping` is not in [0, 1), or the semiring is "max" and a trace is wanted, or
-            the family samples.
+        ValueError: `damping` is not in [0, 1), `max_updates` or `tolerance` is negative, or the
+            semiring is "max" and a trace is wanted, or the family samples.
         KeyError: A query names no variable.
-        MachineTooLargeError: A message or product outgrew its bound, and so did its best strings,
-            or the family's `overflow` is 0.
+        MachineTooLargeError: A message or product outgrew its bound, and the family's `overflow`
+            is 0.
 
     Cost: On a forest one message per edge and direction; each asks a factor once.
     Source: Kschischang, Frey and Loeliger (2001) for the passes; Yedidia, Freeman and Weiss (2005)
@@ -199,12 +208,14 @@ def run(
     Raises:
         ValueError: As `infer`.
         KeyError: A query names no variable.
-        MachineTooLargeError: A message or product outgrew its bound, and so did its best strings,
-            or the family's `overflow` is 0.
+        MachineTooLargeError: A message or product outgrew its bound, and the family's `overflow`
+            is 0.
     """
     graph = mailbox.graph
     if not 0.0 <= damping < 1.0:
         raise ValueError(f"damping is {damping}: it must be at least 0 and below 1")
+    if max_updates < 0 or not tolerance >= 0.0:
+        raise ValueError(f"max_updates {max_updates}, tolerance {tolerance}: neither is below 0")
     if mailbox.family.samples and mailbox.semiring == "max":
         raise ValueError("samples estimate sums, not maxima: use another message family for max")
     if trace and mailbox.semiring == "max":
@@ -226,6 +237,11 @@ def run(
             status = Status.DIVERGENT_SUM
     except DivergentSumError:
         beliefs, status = {}, Status.DIVERGENT_SUM
+    except MachineTooLargeError as error:
+        if mailbox.family.overflow == 0:
+            raise
+        LOG.warning("a belief outgrew its bounds: %s", error)
+        beliefs, status = {}, Status.TOO_LARGE
     if not points or points[-1].updates < mailbox.updates:
         after_sweep()
     return Result(status, beliefs, mailbox.updates, mailbox, tuple(points))
@@ -239,7 +255,7 @@ def _record(mailbox: Mailbox, points: list[TracePoint]) -> None:
     """Append the present free energy, if every variable has a value."""
     try:
         beliefs = mailbox.pseudomarginals(MAX_STRINGS)
-    except (EmptyBeliefError, DivergentSumError):
+    except (EmptyBeliefError, DivergentSumError, MachineTooLargeError):
         return
     points.append(TracePoint(mailbox.updates, free_energy(mailbox.graph, beliefs)))
 

@@ -214,11 +214,16 @@ def residual_splash(
         graph: Its edges.
         stale: Of each edge.
         step: Not used.
-        size: Edges in the tree; set it with `functools.partial`.
+        size: Edges in the tree, at least 1; set it with `functools.partial`.
+
+    Raises:
+        ValueError: The size is below 1, so that nothing would ever be updated.
 
     Source: Gonzalez, Low and Guestrin (2009), "Residual splash for optimally parallelizing belief
         propagation".
     """
+    if size < 1:
+        raise ValueError(f"a splash of {size} edges updates nothing: give it at least 1")
     root = graph.edges[stale.stalest()].variable
     kept: set[int] = set()
     reached = {root}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -48,6 +48,13 @@ class MessageFamily(ABC):
             context: What the variable's other factors say (see `context`): where to be close.
             rng: For families that sample.
         """
+
+    def on_loops(self) -> Self:
+        """Return the family for loops, where messages are products of products; itself by default.
+
+        Families whose messages do not grow have no need of another.
+        """
+        return self
 
     def context(self, variable: Variable, others: Sequence[Potential]) -> Potential:
         """Return what a message to a variable is projected against: the product of the others.

@@ -5,7 +5,8 @@ Public names: `Exact`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -23,10 +24,20 @@ class Exact(MessageFamily):
         max_arcs: Bound on every machine sent or built by a product.
         overflow: Best strings that propagation sends instead of a machine beyond its bounds, with
             a warning in the log; 0 raises instead.
+        max_arcs_on_loops: The bound on loops, where machines grow with every round and each costs
+            more than the one before; the messages of unary factors, and all where `overflow` is 0,
+            have the bound `max_arcs` there too.
     """
 
     max_arcs: int = MAX_ARCS
     overflow: int = 100
+    max_arcs_on_loops: int = 3_000
+
+    def on_loops(self) -> Self:
+        """Return the family with the bound on loops."""
+        if self.overflow == 0:
+            return self
+        return replace(self, max_arcs=min(self.max_arcs, self.max_arcs_on_loops))
 
     def uniform(self, variable: Variable) -> Potential:
         """Return log-weight 0 for every value, every string of the alphabet included."""

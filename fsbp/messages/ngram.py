@@ -26,6 +26,7 @@ from fsbp.ngram_potential import (
 )
 from fsbp.ngrams import (
     HistoryAutomaton,
+    NoMassError,
     full_history_automaton,
     history_automaton,
     tilted_ngram_counts,
@@ -49,10 +50,16 @@ class Ngram(MessageFamily):
     the total of mu c is kept. Rows with hardly any expected count lean on those of the present
     belief, so no string is ever forbidden. Nothing is lost where the histories tell enough apart.
 
+    So messages that contradict each other never meet in a belief without mass: the belief sinks
+    round after round, as it does on its way to what is merely improbable, and no total tells the
+    two apart. Propagation therefore looks for contradictions beforehand, in the sets of strings
+    that the factors allow (`fsbp.inference.contradictions`, with the proof).
+
     Where mu c has no finite sum, `updated` raises, and propagation keeps the previous message until
     the context changes. A table that lists anything stands for its list, whatever its floor. A
     product of mu and c of more than `max_arcs` arcs, or a mu that no machine carries, is replaced
-    by the best strings of mu, with a notice in the log.
+    by the best strings of mu, and where these outgrow a bound too the previous message stays, both
+    with a notice in the log.
 
     Args:
         order: n, for histories of up to n - 1 symbols, or "adaptive": histories grow while they pay
@@ -64,7 +71,7 @@ class Ngram(MessageFamily):
         max_states: Bound on the histories of a message. A fixed order is lowered until it fits,
             with a notice in the log; an adaptive one stops growing.
         max_arcs: Bound on every machine that a projection builds.
-        overflow: Best strings that replace a message beyond `max_arcs`.
+        overflow: Best strings that replace a message beyond `max_arcs`; 0 raises instead.
         blocks: For finite variables whose messages are coarsened, the block of each value: messages
             are constant within a block. Others are left alone.
 
@@ -147,7 +154,10 @@ class Ngram(MessageFamily):
             return NgramPotential.uniform(present.automaton, present.alphabet).shifted(
                 potential.floor
             )
-        machine = self._machine(variable, potential)
+        try:
+            machine = self._machine(variable, potential)
+        except MachineTooLargeError as error:
+            return self._kept(variable, present, error)
         alphabet = max((machine.alphabet, others.alphabet, present.alphabet), key=len)
         others, present = _over(others, alphabet), _over(present, alphabet)
         automaton = common_refinement(
@@ -156,12 +166,12 @@ class Ngram(MessageFamily):
         others = others.refined(automaton)
         try:
             counts_hs, total = self._counts(machine, others)
-        except ValueError as error:
-            if isinstance(error, MachineTooLargeError):
-                raise
+            if self.order == "adaptive" and visits < GROWTH_VISITS:
+                others, counts_hs = self._grown(machine, others, counts_hs)
+        except NoMassError:
             return others.shifted(-np.inf)
-        if self.order == "adaptive" and visits < GROWTH_VISITS:
-            others, counts_hs = self._grown(machine, others, counts_hs)
+        except MachineTooLargeError as error:
+            return self._kept(variable, present, error)
         present = present.refined(others.automaton)
         matched = self._matched(counts_hs, sum_of_ngrams([others, present]))
         return matched.minus(others).shifted(total)
@@ -218,7 +228,22 @@ class Ngram(MessageFamily):
             reason = str(error)
         return self._listed(variable.alphabet, potential, reason)
 
+    def _kept(
+        self, variable: Variable, previous: NgramPotential, error: MachineTooLargeError
+    ) -> NgramPotential:
+        """Return the previous message, where even the best strings of a new one are too dear.
+
+        Raises:
+            MachineTooLargeError: The family allows no lists.
+        """
+        if self.overflow == 0:
+            raise error
+        LOG.warning("a message to %r is kept as it was: %s", variable.name, error)
+        return previous
+
     def _listed(self, alphabet: Alphabet, potential: StringPotential, reason: str) -> Acceptor:
+        if self.overflow == 0:
+            raise MachineTooLargeError(reason)
         LOG.warning("a message is reduced to its %d best strings: %s", self.overflow, reason)
         return potential.k_best(self.overflow).to_acceptor(alphabet)
 
@@ -253,12 +278,13 @@ class Ngram(MessageFamily):
     def _matched(self, counts_hs: FloatArray, belief: NgramPotential) -> NgramPotential:
         """Return the n-gram model with the expected counts, rare rows leaning on the belief's.
 
-        row = (counts + smoothing x the belief's row) / (their sum).
+        row = (counts + smoothing x the belief's row) / (their sum), in logs: no row underflows.
         """
-        rows_hs = counts_hs + self.smoothing * np.exp(_log_rows(belief))
-        visits_h = rows_hs.sum(axis=1)
         with np.errstate(divide="ignore"):
-            log_rows_hs = np.log(rows_hs) - np.log(np.where(visits_h > 0, visits_h, 1.0))[:, None]
+            log_counts_hs, log_smoothing = np.log(counts_hs), np.log(self.smoothing)
+        log_rows_hs = np.logaddexp(log_counts_hs, log_smoothing + _log_rows(belief))
+        visits_h = log_sum_exp(log_rows_hs, axis=1)
+        log_rows_hs -= np.where(visits_h > -np.inf, visits_h, 0.0)[:, None]
         return NgramPotential(belief.automaton, belief.alphabet, log_rows_hs)
 
     def _coarsened(

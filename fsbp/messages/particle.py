@@ -35,6 +35,9 @@ class Particle(MessageFamily):
     than that is exact. Finite variables' messages are left alone. For the semiring "sum" only:
     weights that estimate sums say nothing of maxima.
 
+    Estimates with few particles are skewed: most runs fall short of Z and a few go far beyond it,
+    so that the mean over runs settles slowly, and log Z is too low on average.
+
     Args:
         particles: Strings in a product, at least 1.
         draws: Strings proposed for each one kept, by all messages that have a finite sum; every

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsbp import variables
+from fsbp.acceptors import MachineTooLargeError
 from fsbp.alphabet import Alphabet
 from fsbp.arrays import log_sum_exp
 from fsbp.variables import Acceptor, Scored, StringTable, Variable
@@ -90,6 +93,37 @@ def test_best_of_a_loose_bound(seed: int, k: int) -> None:
     np.testing.assert_array_equal(scored.shifted(2.0).log_weights(STRINGS), largest + 2.0)
     with pytest.raises(TypeError, match="maximum"):
         scored.to_acceptor(ALPHABET)
+
+
+def test_reading_a_loose_bound_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = random_machine(np.random.default_rng(6))
+    scored = Scored(lambda strings: np.full(len(strings), -99.0), lambda: machine, tight=False)
+    assert len(scored.k_best(3).strings) == 3
+    monkeypatch.setattr(variables, "MAX_READ", 8)
+    with pytest.raises(MachineTooLargeError, match="not among"):
+        scored.k_best(2)
+
+
+def test_a_search_replaces_the_bound_and_scores_are_computed_once() -> None:
+    machine, asked = random_machine(np.random.default_rng(6)), []
+
+    def score(strings: Sequence[str]) -> np.ndarray:
+        asked.extend(strings)
+        return machine.log_weights(strings)
+
+    def search(k: int) -> StringTable:
+        asked.append(str(k))
+        return machine.k_best(k)
+
+    scored = Scored(score, lambda: pytest.fail("the bound is not needed"), False, search)
+    for _ in range(2):
+        assert scored.k_best(4).strings == machine.k_best(4).strings
+        np.testing.assert_array_equal(
+            scored.log_weights(STRINGS[:3]), machine.log_weights(STRINGS[:3])
+        )
+    assert asked == ["4", *STRINGS[:3]]
+    best = scored.shifted(2.0).k_best(4)
+    np.testing.assert_allclose(best.log_weights_n, machine.k_best(4).log_weights_n + 2.0)
 
 
 def test_tight_bound_answers_like_its_machine() -> None:

@@ -7,8 +7,8 @@ from fsbp.alphabet import Alphabet
 from fsbp.edit_channel import EditChannel
 from fsbp.inference.enumeration import enumerate_strings
 from fsbp.ngrams import history_automaton
+from fsbp.tries import flat_labels
 from fsbp.word_lists import (
-    flat_labels,
     likeliest_strings,
     pair_weights,
     prefix_weights,

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from fsbp.acceptors import MachineTooLargeError, universe_acceptor
+from fsbp.factors.base import Factor
+from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.tempered import TemperedFactor, tempered
 from fsbp.variables import Acceptor, StringPotential, StringTable
-from tests.cases import ALPHABET, FACTOR_CASES, STRINGS, FactorCase, S, T, transducer_factor
+from tests.cases import ALPHABET, FACTOR_CASES, FLAG, STRINGS, FactorCase, S, T, transducer_factor
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0])
@@ -26,12 +28,19 @@ def test_every_factor_can_be_tempered(case: FactorCase, temperature: float) -> N
         assert cooler.log_score(assignment) == pytest.approx(expected, rel=1e-12)
 
 
-def test_best_strings_of_a_message_are_exact() -> None:
-    """They are read off a bound; here from all strings of at most three symbols."""
-    factor = TemperedFactor(transducer_factor(S, T, np.random.default_rng(3)), 0.3)
+def string_factors() -> list[Factor]:
+    """Return a factor whose messages are searched, and one whose messages are read off a bound."""
+    pair = transducer_factor(S, T, np.random.default_rng(3))
+    return [pair, SwitchFactor(FLAG, (pair,), (0, 0))]
+
+
+@pytest.mark.parametrize("inner", string_factors(), ids=["searched", "read off a bound"])
+def test_best_strings_of_a_message_are_exact(inner: Factor) -> None:
+    """From all strings of at most three symbols."""
+    factor = TemperedFactor(inner, 0.3)
     table = StringTable(("ab", "b"), np.array([0.0, -0.5]))
     for target, other in ((T, S), (S, T)):
-        message = factor.message_to(target, {other: table}, "sum")
+        message = factor.message_to(target, {other: table, FLAG: np.zeros(2)}, "sum")
         assert isinstance(message, StringPotential)
         best = message.k_best(4)
         order = np.argsort(-message.log_weights(STRINGS))[:4]

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from fsbp.arrays import log_sum_exp
+from fsbp.edit_channel import EditChannel
+from fsbp.factors.acceptor import AcceptorFactor
+from fsbp.factors.edit import EditFactor
 from fsbp.factors.table import TableFactor
 from fsbp.graph import FactorGraph
 from fsbp.inference.annealing import anneal, tempered_graph
-from fsbp.inference.enumeration import enumerate_graph
+from fsbp.inference.enumeration import enumerate_graph, enumerate_strings
 from fsbp.inference.propagation import Status, infer
 from fsbp.messages.kbest import KBest
-from fsbp.variables import Variable
-from tests.cases import COLOUR, FLAG, MAX_LENGTH
+from fsbp.variables import StringTable, Variable
+from tests.cases import ALPHABET, COLOUR, FLAG, MAX_LENGTH
 from tests.fsbp.inference.test_schedules import loopy_graph
 from tests.strategies import Shape, shapes, tree
 
@@ -77,6 +82,38 @@ def test_strings_on_a_loop_end_at_a_fixed_point_of_max_product() -> None:
     assert result.status is alone.status is Status.CONVERGED
     for name, belief in alone.beliefs.items():
         assert dict(result.beliefs[name].kbest(5)) == pytest.approx(dict(belief.kbest(5)), abs=1e-6)
+
+
+def edit_graph(links: Sequence[tuple[int, int]], seed: int) -> FactorGraph:
+    """Return string variables with opinions on all strings of two symbols, linked by channels."""
+    rng = np.random.default_rng(seed)
+    names = [Variable(f"s{n}", ALPHABET) for n in range(1 + max(map(max, links)))]
+    strings = enumerate_strings(ALPHABET, 2)
+    channel = EditChannel.uniform(ALPHABET, 0.1, 0.1, 0.2)
+    opinions = [
+        AcceptorFactor(name, StringTable(strings, rng.normal(size=len(strings)))) for name in names
+    ]
+    return FactorGraph((*opinions, *(EditFactor(names[a], names[b], channel) for a, b in links)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("links", [[(0, 1)], [(0, 1), (2, 1)], [(0, 1), (1, 2), (0, 2)]])
+def test_edit_channels_find_the_best_assignment(links: list[tuple[int, int]], seed: int) -> None:
+    graph = edit_graph(links, seed)
+    assignment, score = enumerate_graph(graph, 2).best()
+    result = anneal(graph, HARD_LISTS)
+    assert result.status is Status.CONVERGED
+    assert {n: belief.kbest(1)[0][0] for n, belief in result.beliefs.items()} == assignment
+    if graph.is_forest:
+        assert result.log_partition == pytest.approx(score, rel=1e-9)
+
+
+def test_annealing_edit_channels_on_a_loop_is_quick() -> None:
+    graph = edit_graph([(0, 1), (1, 2), (0, 2)], 0)
+    anneal(graph, temperatures=(1.0,), max_updates=8)
+    started = time.process_time()
+    assert anneal(graph).status is Status.CONVERGED
+    assert time.process_time() - started < 5.0
 
 
 def test_the_trace_cools() -> None:

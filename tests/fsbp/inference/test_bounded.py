@@ -12,13 +12,21 @@ import pytest
 from fsbp.acceptors import MachineTooLargeError, universe_acceptor
 from fsbp.arrays import log_sum_exp
 from fsbp.factors.acceptor import AcceptorFactor
+from fsbp.factors.base import Incoming
 from fsbp.graph import FactorGraph
-from fsbp.inference.bounded import bounded_message, bounded_product, bounded_projection
+from fsbp.inference.bounded import (
+    bounded_context,
+    bounded_inner,
+    bounded_message,
+    bounded_product,
+    bounded_projection,
+)
 from fsbp.inference.enumeration import enumerate_graph
 from fsbp.inference.propagation import Status, infer
 from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
-from fsbp.variables import Acceptor, StringTable
+from fsbp.pathsum import DivergentSumError, Semiring
+from fsbp.variables import Acceptor, Potential, Scored, StringTable, Variable
 from tests.cases import ALPHABET, STRINGS, S, T, random_machine, transducer_factor
 
 UNIFORM = Exact().uniform(S)
@@ -75,8 +83,7 @@ def test_a_message_whose_best_strings_are_too_dear_scores_what_others_list(
     proposal = bounded_projection(KBest(2), S, machine, KBest(2).uniform(S), RNG)
     assert isinstance(proposal, StringTable)
     assert proposal.strings == ()
-    with pytest.raises(MachineTooLargeError):
-        bounded_projection(LISTS, S, machine, UNIFORM, RNG)
+    assert bounded_projection(LISTS, S, machine, UNIFORM, RNG).log_weights(["abab"])[0] == 0.0
     table = StringTable(("ab", "b"), np.zeros(2))
     graph = FactorGraph((AcceptorFactor(S, machine), AcceptorFactor(S, table)))
     belief = infer(graph, KBest(2)).beliefs["S"]
@@ -109,3 +116,69 @@ def test_a_machine_without_a_sum_has_no_best_strings() -> None:
     factor = replace(transducer_factor(S, T, RNG), max_arcs=5)
     graph = FactorGraph((AcceptorFactor(S, loose), factor))
     assert infer(graph, Exact(), queries=["T"]).status is Status.DIVERGENT_SUM
+
+
+def too_dear() -> Scored:
+    """Return a potential that scores strings, and is too large to search."""
+
+    def refuse() -> Acceptor:
+        raise MachineTooLargeError("too many arcs")
+
+    return Scored(lambda strings: np.array([-float(len(s)) for s in strings]), refuse, tight=True)
+
+
+def test_lists_whose_message_is_too_large_too_say_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rng = np.random.default_rng(6)
+
+    class Stubborn(AcceptorFactor):
+        def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
+            raise MachineTooLargeError("too many arcs")
+
+    factor = Stubborn(S, random_machine(rng))
+    with caplog.at_level(logging.WARNING, logger="fsbp"):
+        message = bounded_message(LISTS, factor, S, {T: random_machine(rng)}, "sum")
+    assert "left out" in caplog.text
+    np.testing.assert_array_equal(message.log_weights(STRINGS), 0.0)
+    sent = bounded_message(LISTS, factor, S, {T: too_dear()}, "sum")
+    np.testing.assert_array_equal(sent.log_weights(STRINGS), 0.0)
+
+
+def test_a_product_takes_candidates_from_those_that_have_some() -> None:
+    machine = random_machine(np.random.default_rng(7))
+    listed = bounded_product(LISTS, S, [machine, too_dear()], RNG)
+    lengths = np.array([len(text) for text in STRINGS])
+    expected = machine.log_weights(STRINGS) - lengths
+    np.testing.assert_allclose(listed.log_weights(STRINGS), expected)
+    alone = bounded_product(LISTS, S, [too_dear(), too_dear()], RNG)
+    assert isinstance(alone, Scored)
+    loose = Acceptor(universe_acceptor(2, None), ALPHABET)
+    with pytest.raises(DivergentSumError):
+        bounded_product(LISTS, S, [loose, too_dear()], RNG)
+
+
+def test_contexts_and_totals_are_within_bounds_too() -> None:
+    rng = np.random.default_rng(8)
+    machines = [random_machine(rng), random_machine(rng)]
+    expected = np.sum([machine.log_weights(STRINGS) for machine in machines], axis=0)
+    for bounded in (bounded_context, lambda *args: bounded_product(*args, RNG)):
+        np.testing.assert_allclose(bounded(LISTS, S, machines).log_weights(STRINGS), expected)
+    total = bounded_inner(LISTS, S, *machines, "sum")
+    assert total == pytest.approx(log_sum_exp(expected))
+    with pytest.raises(MachineTooLargeError):
+        bounded_inner(STRICT, S, *machines, "sum")
+    with pytest.raises(MachineTooLargeError):
+        bounded_context(STRICT, S, machines)
+
+
+def test_a_belief_that_no_bound_allows_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    factor = replace(transducer_factor(S, T, RNG), max_arcs=2)
+    graph = FactorGraph((AcceptorFactor(S, StringTable(("abba",), np.zeros(1))), factor))
+    with caplog.at_level(logging.WARNING, logger="fsbp"):
+        result = infer(graph, Exact(), queries=["T"])
+    assert result.status is Status.TOO_LARGE
+    assert math.isnan(result.log_partition)
+    assert "outgrew its bounds" in caplog.text
+    with pytest.raises(MachineTooLargeError):
+        infer(graph, Exact(overflow=0), queries=["T"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
+from fsbp.factors.concatenation import ConcatenationFactor
 from fsbp.factors.rewrite import RewriteFactor
+from fsbp.factors.switch import SwitchFactor
 from fsbp.factors.table import TableFactor
 from fsbp.graph import FactorGraph
-from fsbp.inference.enumeration import enumerate_graph
+from fsbp.inference.enumeration import enumerate_graph, enumerate_strings
 from fsbp.inference.gibbs import Samples, gibbs
 from fsbp.variables import StringTable, Variable
 from tests.cases import (
@@ -33,6 +36,9 @@ from tests.cases import (
 )
 
 MIDDLE = Variable("M", ALPHABET)
+STEM, AFFIX, AFFIX_2, WORD, WORD_2, SURFACE = (
+    Variable(name, ALPHABET) for name in ("s", "u", "u2", "w", "w2", "surface")
+)
 
 
 def full_table(rng: np.random.Generator) -> StringTable:
@@ -67,6 +73,72 @@ def loop_of_tables(rng: np.random.Generator) -> list[Factor]:
     return [TableFactor(pair, rng.normal(size=[len(v.values) for v in pair])) for pair in pairs]
 
 
+def machine_factor(
+    variable: Variable, max_length: int, rng: np.random.Generator, per_symbol: float = 0.0
+) -> AcceptorFactor:
+    """Return random weights of the strings of some length at most, as a machine."""
+    strings = enumerate_strings(ALPHABET, max_length)
+    length_n = np.array([len(text) for text in strings])
+    table = StringTable(strings, rng.normal(size=len(strings)) + per_symbol * length_n)
+    return AcceptorFactor(variable, table.to_acceptor(ALPHABET))
+
+
+def word(rng: np.random.Generator) -> list[Factor]:
+    """A stem and an affix, and the word that they make."""
+    return [
+        machine_factor(STEM, 2, rng),
+        machine_factor(AFFIX, 1, rng),
+        ConcatenationFactor((STEM, AFFIX), WORD),
+        machine_factor(WORD, 3, rng),
+    ]
+
+
+def words_of_one_stem(rng: np.random.Generator) -> list[Factor]:
+    return [
+        machine_factor(STEM, 1, rng),
+        *(machine_factor(affix, 1, rng) for affix in (AFFIX, AFFIX_2)),
+        ConcatenationFactor((STEM, AFFIX), WORD),
+        ConcatenationFactor((STEM, AFFIX_2), WORD_2),
+        *(machine_factor(whole, 2, rng) for whole in (WORD, WORD_2)),
+    ]
+
+
+def words_that_surface_alike(rng: np.random.Generator) -> list[Factor]:
+    """Two words of one stem, which an unknown surface links once more."""
+    surfaces = [transducer_factor(whole, SURFACE, rng) for whole in (WORD, WORD_2)]
+    return [*words_of_one_stem(rng), *surfaces, machine_factor(SURFACE, 1, rng)]
+
+
+def three_parts(rng: np.random.Generator) -> list[Factor]:
+    """A word, itself a part of a longer one."""
+    return [
+        *(machine_factor(part, 1, rng) for part in (STEM, AFFIX, AFFIX_2)),
+        ConcatenationFactor((STEM, AFFIX), WORD),
+        ConcatenationFactor((WORD, AFFIX_2), WORD_2),
+        machine_factor(WORD_2, 3, rng),
+    ]
+
+
+def order_of_parts(rng: np.random.Generator) -> list[Factor]:
+    """A finite variable says which part comes first."""
+    orders = (
+        ConcatenationFactor((STEM, AFFIX), WORD),
+        ConcatenationFactor((AFFIX, STEM), WORD),
+    )
+    return [
+        SwitchFactor(FLAG, orders, (0, 1)),
+        table_factor((COLOUR, FLAG), rng),
+        *(machine_factor(variable, 2, rng) for variable in (STEM, AFFIX)),
+        machine_factor(WORD, 3, rng),
+    ]
+
+
+def doubled(rng: np.random.Generator) -> list[Factor]:
+    """A word, its stem and its affix, of which two are linked once more: a cycle."""
+    links = transducer_factor(STEM, WORD, rng), transducer_factor(STEM, AFFIX, rng)
+    return [*word(rng), *links, machine_factor(WORD, 3, rng, per_symbol=4.0)]
+
+
 def check(samples: Samples) -> None:
     """Compare the commonest values' shares with the exact marginals."""
     truth = enumerate_graph(samples.graph, MAX_LENGTH)
@@ -85,6 +157,136 @@ def check(samples: Samples) -> None:
 def test_shares_are_marginals(factors, sweeps: int) -> None:
     graph = FactorGraph(tuple(factors(np.random.default_rng(3))))
     check(gibbs(graph, sweeps=sweeps, burn_in=50, rng=np.random.default_rng(5)))
+
+
+@pytest.mark.parametrize(
+    ("factors", "observed"),
+    [
+        (word, {}),
+        (word, {"w": "ab"}),
+        (words_of_one_stem, {}),
+        (words_of_one_stem, {"w": "a"}),
+        (words_that_surface_alike, {"surface": "a"}),
+        (three_parts, {}),
+        (three_parts, {"w2": "ab"}),
+        (doubled, {}),
+    ],
+)
+def test_what_a_concatenation_links_moves_together(factors, observed: dict[str, str]) -> None:
+    graph = FactorGraph(tuple(factors(np.random.default_rng(4)))).observe(observed)
+    samples = gibbs(graph, sweeps=400, burn_in=10, rng=np.random.default_rng(6))
+    assert not samples.frozen
+    assert all(len({*particles_s}) > 1 for particles_s in samples.values.values())
+    check(samples)
+
+
+def test_a_switch_moves_with_what_its_branches_link() -> None:
+    graph = FactorGraph(tuple(order_of_parts(np.random.default_rng(4))))
+    together = [("flag", "s", "u", "w")]
+    samples = gibbs(graph, sweeps=400, together=together, rng=np.random.default_rng(6))
+    assert not samples.frozen
+    check(samples)
+
+
+def test_words_with_a_free_surface() -> None:
+    """The block of the words alternates with the surface, which is a neighbour outside."""
+    graph = FactorGraph(tuple(words_that_surface_alike(np.random.default_rng(4))))
+    check(gibbs(graph, sweeps=600, burn_in=20, rng=np.random.default_rng(6)))
+
+
+def test_a_linked_paradigm_moves_in_overlapping_blocks() -> None:
+    """Stems and affixes that combine freely make a cycle; with short words it can be counted."""
+    rng = np.random.default_rng(8)
+    stems, affixes = (STEM, MIDDLE), (AFFIX, AFFIX_2)
+    one_symbol = StringTable(("", "a"), np.zeros(2))
+    factors: list[Factor] = [AcceptorFactor(part, one_symbol) for part in (*stems, *affixes)]
+    for stem in stems:
+        for affix in affixes:
+            whole = Variable(stem.name + affix.name, ALPHABET)
+            factors.append(ConcatenationFactor((stem, affix), whole))
+            factors.append(AcceptorFactor(whole, StringTable(("", "a", "aa"), rng.normal(size=3))))
+    samples = gibbs(FactorGraph(tuple(factors)), sweeps=600, rng=np.random.default_rng(9))
+    tables = [factor.potential for factor in factors[5::2]]
+    weight_of = {}
+    for parts in np.ndindex(2, 2, 2, 2):
+        counts = [stem + affix for stem in parts[:2] for affix in parts[2:]]
+        weight_of[parts] = math.exp(
+            sum(table.log_weights_n[n] for table, n in zip(tables, counts, strict=True))
+        )
+    for position, part in enumerate((*stems, *affixes)):
+        expected = sum(weight for parts, weight in weight_of.items() if parts[position])
+        share, error = samples.probability(part.name, "a")
+        assert abs(share - expected / sum(weight_of.values())) <= 4 * error
+
+
+@pytest.mark.parametrize("factors", [word, words_of_one_stem])
+def test_messages_out_of_bounds_leave_competing_proposals(factors) -> None:
+    graph = FactorGraph(tuple(factors(np.random.default_rng(4))))
+    samples = gibbs(graph, sweeps=150, burn_in=10, max_arcs=5, rng=np.random.default_rng(6))
+    assert not samples.frozen
+    check(samples)
+
+
+def test_linked_variables_with_an_infinite_sum_are_drawn_one_by_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rng = np.random.default_rng(2)
+    opinions = [AcceptorFactor(part, random_opinion(rng)) for part in (STEM, AFFIX, WORD)]
+    graph = FactorGraph((*opinions, ConcatenationFactor((STEM, AFFIX), WORD)))
+    with caplog.at_level(logging.WARNING, logger="fsbp"):
+        samples = gibbs(graph, sweeps=3, initial={"s": "a", "u": "b", "w": "ab"})
+    assert "drawn one by one" in caplog.text
+    assert samples.values["w"][-1] == ("ab",)
+
+
+def test_runs_with_blocks_are_reproducible() -> None:
+    graph = FactorGraph(tuple(doubled(np.random.default_rng(4))))
+    first, second = (
+        gibbs(graph, sweeps=20, burn_in=0, rng=np.random.default_rng(9)) for _ in range(2)
+    )
+    assert first.values == second.values
+
+
+def test_particles_of_linked_variables_fit_together() -> None:
+    graph = FactorGraph(tuple(word(np.random.default_rng(4))))
+    samples = gibbs(graph, sweeps=5, burn_in=0, particles=40)
+    for sweep in zip(*(samples.values[name] for name in ("s", "u", "w")), strict=True):
+        assert all(stem + affix == whole for stem, affix, whole in zip(*sweep, strict=True))
+    check(samples)
+
+
+EQUAL = TableFactor((FLAG, Variable("copy", FLAG.values)), np.log([[0.5, 1e-300], [1e-300, 0.5]]))
+
+
+def test_what_never_moved_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    graph = FactorGraph((EQUAL, TableFactor((COLOUR,), np.zeros(3))))
+    with caplog.at_level(logging.WARNING, logger="fsbp"):
+        samples = gibbs(graph, sweeps=50)
+    assert samples.frozen == {"flag", "copy"}
+    assert "flag, copy: one value in all 50 sweeps" in caplog.text
+    assert "colour" not in caplog.text
+    share, error = samples.probability("flag", "no")
+    assert share in (0.0, 1.0)
+    assert math.isnan(error)
+    assert samples.probability("colour", "red")[1] > 0
+
+
+def test_what_the_caller_names_moves_together() -> None:
+    samples = gibbs(FactorGraph((EQUAL,)), sweeps=400, together=[("flag", "copy")])
+    assert not samples.frozen
+    assert samples.values["flag"] == samples.values["copy"]
+    share, error = samples.probability("flag", "no")
+    assert abs(share - 0.5) <= 4 * error
+
+
+def test_what_has_one_value_is_not_frozen(caplog: pytest.LogCaptureFixture) -> None:
+    only = AcceptorFactor(STEM, StringTable(("a",), np.zeros(1)))
+    graph = FactorGraph((only, ConcatenationFactor((STEM, AFFIX), WORD))).observe({"w": "ab"})
+    with caplog.at_level(logging.WARNING, logger="fsbp"):
+        samples = gibbs(graph, sweeps=20)
+    assert not samples.frozen
+    assert not caplog.text
+    assert samples.probability("u", "b") == (1.0, 0.0)
 
 
 def test_standard_errors_are_honest() -> None:

@@ -251,9 +251,12 @@ def test_not_a_number_is_reported() -> None:
     assert infer(graph).status is Status.NONFINITE
 
 
-def test_damping_must_be_a_share() -> None:
-    with pytest.raises(ValueError, match="damping"):
-        infer(FactorGraph((TableFactor((FLAG,), np.zeros(2)),)), damping=1.0)
+@pytest.mark.parametrize(
+    "wrong", [{"damping": 1.0}, {"max_updates": -1}, {"tolerance": -1e-9}, {"tolerance": math.nan}]
+)
+def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        infer(FactorGraph((TableFactor((FLAG,), np.zeros(2)),)), **wrong)
 
 
 # Slides 56 to 63 count soldiers: "there's 1 of me" is a log-odds of 1, and factors that enforce

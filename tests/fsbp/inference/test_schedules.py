@@ -201,3 +201,9 @@ def test_a_schedule_that_leaves_edges_out_ends() -> None:
     """Nothing is ever updated, so the run says that it has not converged."""
     result = infer(grid(2), schedule=lambda graph, stale, step: [])
     assert result.status is Status.MAX_STEPS
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_splash_of_nothing_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        infer(grid(2), schedule=functools.partial(residual_splash, size=size))
