@@ -57,6 +57,12 @@ class SwitchFactor(Factor):
         """The selector, then the branches' variables."""
         return (self.selector, *self.branches[0].variables)
 
+    @property
+    def determined(self) -> Variable | None:
+        """What every branch determines, if that is the same variable."""
+        determined = {branch.determined for branch in self.branches}
+        return determined.pop() if len(determined) == 1 else None
+
     def log_score(self, assignment: Assignment) -> float:
         """Return the chosen branch's score."""
         chosen = self.branch_of[self.selector.positions[assignment[self.selector]]]

@@ -13,8 +13,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from fsbp.alphabet import Alphabet
 from fsbp.potentials import MAX_ARCS, difference, product
-from fsbp.variables import Potential, Variable
+from fsbp.variables import Potential, StringPotential, Variable
 
 
 class MessageFamily(ABC):
@@ -32,9 +33,15 @@ class MessageFamily(ABC):
     iterates: ClassVar[bool] = False
     """Whether a message is replaced by `updated` each time its context changes."""
 
-    @abstractmethod
     def uniform(self, variable: Variable) -> Potential:
-        """Return the message that favours no value."""
+        """Return the message that favours no value: log-weight 0 for each."""
+        if variable.is_string:
+            return self.every_string(variable.alphabet)
+        return np.zeros(len(variable.values))
+
+    @abstractmethod
+    def every_string(self, alphabet: Alphabet) -> StringPotential:
+        """Return the message that gives every string log-weight 0."""
 
     @abstractmethod
     def project(

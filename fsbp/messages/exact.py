@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from fsbp import acceptors
+from fsbp.alphabet import Alphabet
 from fsbp.messages.base import MessageFamily
 from fsbp.potentials import MAX_ARCS
 from fsbp.variables import Acceptor, Potential, Variable
@@ -39,11 +40,8 @@ class Exact(MessageFamily):
             return self
         return replace(self, max_arcs=min(self.max_arcs, self.max_arcs_on_loops))
 
-    def uniform(self, variable: Variable) -> Potential:
-        """Return log-weight 0 for every value, every string of the alphabet included."""
-        if not variable.is_string:
-            return np.zeros(len(variable.values))
-        alphabet = variable.alphabet
+    def every_string(self, alphabet: Alphabet) -> Acceptor:
+        """Return the machine of one state that accepts all strings."""
         return Acceptor(acceptors.universe_acceptor(len(alphabet), None), alphabet)
 
     def project(

@@ -13,6 +13,7 @@ from itertools import chain
 import numpy as np
 
 from fsbp.acceptors import MachineTooLargeError
+from fsbp.alphabet import Alphabet
 from fsbp.messages.base import MessageFamily
 from fsbp.pathsum import DivergentSumError
 from fsbp.potentials import MAX_ARCS
@@ -42,11 +43,9 @@ class KBest(MessageFamily):
     backoff: float = 40.0
     max_arcs: int = MAX_ARCS
 
-    def uniform(self, variable: Variable) -> Potential:
-        """Return log-weight 0 for every value: for strings, an empty list with floor 0."""
-        if variable.is_string:
-            return StringTable((), np.zeros(0), floor=0.0)
-        return np.zeros(len(variable.values))
+    def every_string(self, alphabet: Alphabet) -> StringTable:
+        """Return an empty list with floor 0."""
+        return StringTable((), np.zeros(0), floor=0.0)
 
     def project(
         self, variable: Variable, potential: Potential, context: Potential, rng: np.random.Generator

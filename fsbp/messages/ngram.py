@@ -103,11 +103,8 @@ class Ngram(MessageFamily):
                 "must be at least 1, the others at least 0"
             )
 
-    def uniform(self, variable: Variable) -> Potential:
-        """Return log-weight 0 for every value, every string of the alphabet included."""
-        if not variable.is_string:
-            return np.zeros(len(variable.values))
-        alphabet = variable.alphabet
+    def every_string(self, alphabet: Alphabet) -> NgramPotential:
+        """Return the n-gram model of the fewest histories, all weights 0."""
         smallest = _complete(len(alphabet), 1) if self.order == 1 else _empty(len(alphabet))
         return NgramPotential.uniform(smallest, alphabet)
 

@@ -18,6 +18,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from fsbp import acceptors
+from fsbp.alphabet import Alphabet
 from fsbp.arrays import FloatArray
 from fsbp.messages.base import MessageFamily
 from fsbp.potentials import MAX_ARCS, product
@@ -60,11 +61,8 @@ class Particle(MessageFamily):
         if self.particles < 1 or self.draws < 1:
             raise ValueError("a particle message needs at least one particle and one draw for each")
 
-    def uniform(self, variable: Variable) -> Potential:
-        """Return log-weight 0 for every value, every string of the alphabet included."""
-        if not variable.is_string:
-            return np.zeros(len(variable.values))
-        alphabet = variable.alphabet
+    def every_string(self, alphabet: Alphabet) -> Acceptor:
+        """Return the machine of one state that accepts all strings."""
         return Acceptor(acceptors.universe_acceptor(len(alphabet), None), alphabet)
 
     def project(

@@ -182,8 +182,7 @@ def test_what_a_concatenation_links_moves_together(factors, observed: dict[str, 
 
 def test_a_switch_moves_with_what_its_branches_link() -> None:
     graph = FactorGraph(tuple(order_of_parts(np.random.default_rng(4))))
-    together = [("flag", "s", "u", "w")]
-    samples = gibbs(graph, sweeps=400, together=together, rng=np.random.default_rng(6))
+    samples = gibbs(graph, sweeps=400, rng=np.random.default_rng(6))
     assert not samples.frozen
     check(samples)
 
