@@ -6,7 +6,8 @@ exact match over the holes, averaged over languages. The last line printed is a 
 
 With --compare-lemma the same model is also run with the lemma as its only source, on the languages
 where at least a tenth of the cells are given, and the difference is tested with a paired bootstrap
-over lexemes.
+over lexemes. With --compare-messages the model is run with k-best and with n-gram messages, and
+accuracy and time of both are printed.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ PUBLISHED = {
     "winner (neural), same languages, test": (69.0, 83.1, 89.0),
     "oracle over all submissions, same languages, test": (77.2, 89.2, 93.6),
 }
+COMPARED_MESSAGES: tuple[MessageUse, ...] = ("kbest", "ngram")
 MIN_SHARE_GIVEN = 0.10
 BOOTSTRAP_DRAWS = 10_000
 
@@ -124,15 +126,38 @@ def lemma_comparison(joint: Mapping[str, Scores], options: argparse.Namespace) -
     }
 
 
+def message_comparison(
+    scores: Mapping[str, Scores], options: argparse.Namespace
+) -> dict[str, dict[str, float]]:
+    """Returns accuracy and time with k-best and n-gram messages, and prints them by language."""
+    rng = np.random.default_rng(options.seed)
+    scores_of: dict[MessageUse, dict[str, Scores]] = {options.messages: dict(scores)}
+    print("\nK-best against n-gram messages")
+    print_row("language", "k-best", "n-gram", "margin", "p", "seconds", "seconds")
+    for language in scores:
+        for messages in COMPARED_MESSAGES:
+            if language not in scores_of.setdefault(messages, {}):
+                model = ParadigmModel(seed=options.seed, adapt=options.adapt, messages=messages)
+                scores_of[messages][language] = language_scores(model, language, options)
+        kbest, ngram = (scores_of[messages][language] for messages in COMPARED_MESSAGES)
+        print_row(language, *comparison_row(kbest, ngram, rng), kbest.seconds, ngram.seconds)
+    figures: dict[str, dict[str, float]] = {}
+    for messages in COMPARED_MESSAGES:
+        figures[messages] = macro_figures(list(scores_of[messages].values()))
+        accuracy, seconds = (figures[messages][name] for name in ("accuracy", "seconds"))
+        print(f"{messages}: {accuracy:.1f} % in {seconds:.0f} s")
+    return figures
+
+
 def comparison_row(
-    joint: Scores, lemma: Scores, rng: np.random.Generator
+    ours: Scores, theirs: Scores, rng: np.random.Generator
 ) -> tuple[float, float, str, str]:
     """Returns both accuracies, the margin and its p-value for one language."""
-    ours, theirs = (100 * float(each.correct_h.mean()) for each in (joint, lemma))
+    first, second = (100 * float(each.correct_h.mean()) for each in (ours, theirs))
     *_, p_value = paired_bootstrap(
-        joint.accuracy_by_lexeme, lemma.accuracy_by_lexeme, rng, BOOTSTRAP_DRAWS
+        ours.accuracy_by_lexeme, theirs.accuracy_by_lexeme, rng, BOOTSTRAP_DRAWS
     )
-    return ours, theirs, f"{ours - theirs:+.1f}", f"{p_value:.4f}"
+    return first, second, f"{first - second:+.1f}", f"{p_value:.4f}"
 
 
 def options_from_command_line() -> argparse.Namespace:
@@ -160,6 +185,7 @@ def options_from_command_line() -> argparse.Namespace:
         help="how messages about a hole are approximated (default: %(default)s)",
     )
     parser.add_argument("--compare-lemma", action="store_true")
+    parser.add_argument("--compare-messages", action="store_true")
     options = parser.parse_args()
     available = available_languages(options.data, options.condition, options.split)
     chosen = options.languages.split(",") if options.languages else available
@@ -184,6 +210,7 @@ def main() -> None:
     for system, figures in PUBLISHED.items():
         print(f"{figures[CONDITIONS.index(options.condition)]:6.1f}  {system}")
     comparison = lemma_comparison(scores, options) if options.compare_lemma else {}
+    by_messages = message_comparison(scores, options) if options.compare_messages else {}
     peak = peak_mebibytes(options.jobs)
     print(f"peak memory at most {peak:.0f} MiB")
     report = {
@@ -196,6 +223,7 @@ def main() -> None:
         "macro": macro,
         "languages": {name: each.figures() for name, each in scores.items()},
         "against_lemma_only": comparison,
+        "by_messages": by_messages,
         "peak_mebibytes": peak,
     }
     print(json.dumps(report))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PLURALS = {
@@ -74,8 +77,44 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 
 def test_messages() -> None:
     found = report("messages.py", "--words", "24", "--runs", "1")
-    for regime in ("easy", "hard", "veryhard"):
-        assert found[f"speedup_{regime}"] > 0
-    assert found["stems_ep_veryhard"] >= 80
+    for channel in ("easy", "hard", "veryhard", "learned"):
+        assert found[f"speedup_{channel}"] > 0
+        assert found[f"stems_ep_{channel}"] >= 80
+        assert found[f"stems_kbest_{channel}"] >= 50
     assert found["accuracy_ep_hard"] >= found["accuracy_kbest_hard"] - 20
+    assert found["learning_seconds"] > 0
     assert found["slope"] is None
+    held = [mebibytes for mebibytes in found["mebibytes_veryhard"].values() if mebibytes]
+    assert len(held) in (0, 5), "either the system tells of no method or of all"
+    if held:
+        assert found["mebibytes_veryhard"]["EP order 3"] > found["mebibytes_veryhard"]["EP order 1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--words", "4"), "--words must be 5 or more"),
+        (("--words", "1000000"), "has 500 words"),
+        (("--runs", "0"), "--runs must be 1 or more"),
+    ],
+)
+def test_sizes_that_cannot_be_measured_are_refused(
+    arguments: tuple[str, ...], message: str
+) -> None:
+    command = [sys.executable, str(BENCHMARKS / "messages.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_growth_is_that_with_the_number_of_edges() -> None:
+    messages = runpy.run_path(str(BENCHMARKS / "messages.py"))
+    edges = {10: 30, 20: 90, 40: 100}
+    figures = messages["Figures"](1.0, 1.0, 50.0, True, 90.0, 80.0)
+    found = {
+        (size, channel, method): figures._replace(seconds=0.01 * edges[size] ** 0.7)
+        for size in edges
+        for channel in (*messages["ASSUMED"], "learned")
+        for method in messages["METHODS"]
+    }
+    assert messages["report"](found, edges)["slope"] == pytest.approx(0.7)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from fsbp.alphabet import Alphabet
-from fsbp.edit_channel import EditChannel
-from fsbp.examples.phonology import Phonology, Word, decoded, read_words
+from fsbp.edit_channel import DELETE, EditChannel
+from fsbp.examples import phonology, phonology_ep, phonology_kbest
+from fsbp.examples.phonology import Answer, Phonology, Word, decoded, read_words
 from fsbp.examples.phonology_ep import Order, expectation_propagation, learned_channel
 from fsbp.examples.phonology_kbest import pruned_propagation
 from fsbp.inference.propagation import Status, infer
@@ -107,3 +110,59 @@ def test_the_general_engine_solves_the_same_graph_with_either_family() -> None:
     assert [text for text, _ in projected.values()] == ["hund", "tisch", "arm", "", "e"]
     for name, (text, probability) in pruned.items():
         assert projected[name] == (text, pytest.approx(probability, abs=0.01))
+
+
+def test_words_with_an_unseen_part_count_as_wrong() -> None:
+    answer = Answer({"stem:hund": "hund", "suffix:e": "e"}, sweeps=1, converged=True, seconds=0.0)
+    held_out = [Word("hund", "e", "hunde"), Word("hund", "s", "hunds"), Word("arm", "e", "arme")]
+    assert [answer.predicted(word) for word in held_out] == ["hunde", None, None]
+    assert answer.share_of_words(held_out) == pytest.approx(1 / 3)
+
+
+def test_strings_may_be_as_long_as_the_channel_allows() -> None:
+    stems = ("donaudampfschifffahrtskapitäns", "rindfleischetikettierungs")
+    suffixes = ("", "versicherungen", "mützen")
+    words = [Word(stem, suffix, stem + suffix) for stem in stems for suffix in suffixes]
+    model = model_of(words, {"insert": 0.02, "delete": 0.03, "substitute": 0.05})
+    assert model.longest_v[:2] == (len(stems[0]) + 4, len(stems[1]) + 4)
+    projected, pruned = expectation_propagation(model).best, pruned_propagation(model).best
+    assert [projected[name] for name in model.names[:2]] == list(stems)
+    assert [pruned[name] for name in model.names] == [*stems, *suffixes]
+
+
+@pytest.mark.parametrize(
+    ("module", "family", "notice"),
+    [
+        (phonology_ep, expectation_propagation, "beliefs still move by"),
+        (phonology_kbest, pruned_propagation, "candidates' probabilities still move after 1 "),
+        (phonology, expectation_propagation, "candidates: probabilities still move by up to"),
+        (phonology, pruned_propagation, "candidates: probabilities still move by up to"),
+    ],
+)
+def test_messages_that_did_not_settle_are_reported(
+    german: list[Word],
+    module: ModuleType,
+    family: Callable[[Phonology], Answer],
+    notice: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = model_of(german[:16], HARD)
+    assert family(model).converged
+    assert not caplog.messages
+    monkeypatch.setattr(module, "MAX_SWEEPS", 1)
+    assert not family(model).converged
+    assert any(notice in message for message in caplog.messages)
+
+
+def test_words_that_nothing_explains_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+    prob_pno = np.zeros((3, 3, 4))
+    prob_pno[:, :2, DELETE] = prob_pno[:, 2, 0] = 1.0
+    with np.errstate(divide="ignore"):
+        deleting = EditChannel(Alphabet(("a", "b")), np.log(prob_pno))
+    words = (Word("s", "u", ""), Word("t", "u", "ab"))
+    answer = expectation_propagation(Phonology(words, deleting))
+    assert not answer.converged
+    assert [m for m in caplog.messages if "nothing explains" in m] == [
+        "nothing explains the word 'ab': it was left out"
+    ]
