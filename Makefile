@@ -8,13 +8,14 @@ DEMO := $(BUILD)/demo
 
 export OMP_NUM_THREADS := 1
 
-.PHONY: help setup demo test lint types unit bench data clean
+.PHONY: help setup demo test lint types unit bench data notebooks clean
 
 help:
 	@echo "make demo   complete the German demo table and print the filled rows"
 	@echo "make test   ruff, mypy and pytest"
 	@echo "make lint   ruff and mypy only"
 	@echo "make bench SIGMORPHON=DIR PCFP=DIR   accuracy on the published tasks (data not included)"
+	@echo "make notebooks   run the notebooks; copies with outputs go to build/notebooks"
 	@echo "make data   rebuild data/german_nouns*.tsv from the package german-nouns"
 	@echo "make clean  remove .venv, build and the caches"
 
@@ -60,6 +61,11 @@ bench: $(STAMP)
 
 data: $(STAMP)
 	$(BIN)/python data/build_german_nouns.py
+
+notebooks: $(STAMP)
+	@mkdir -p $(BUILD)/notebooks
+	cp notebooks/*.ipynb $(BUILD)/notebooks
+	$(BIN)/jupyter-execute --inplace $(BUILD)/notebooks/*.ipynb
 
 clean:
 	rm -rf $(VENV) $(BUILD) dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

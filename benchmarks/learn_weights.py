@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,25 +17,27 @@ import numpy as np
 from joblib import Parallel, delayed
 from sigmorphon2017 import available_languages, unimorph_lexemes
 
-from paradigms.evidence import Evidence
 from paradigms.learning import Hole, learned_weights, simulated_holes
 
-LEXEMES = {"low": 10, "medium": 30, "high": 20}
-REPETITIONS = {"low": 3, "medium": 1, "high": 1}
-MAX_HOLES = 12
+LEXEMES = {"low": 9, "medium": 20, "high": 20}
+FOLDS = {"low": 3, "medium": 2, "high": 1}
+"""Into how many parts the lexemes are divided; the cells of one part at a time are hidden."""
+MAX_HOLES = 16
 SHIPPED = Path(__file__).resolve().parents[1] / "paradigms" / "weights.json"
 
 
-def language_holes(data: Path, language: str, condition: str, seed: int) -> list[Hole]:
+def language_holes(data: Path, language: str, condition: str, sweeps: int, seed: int) -> list[Hole]:
     """Returns simulated holes of one language, with weights that sum to one."""
     training = unimorph_lexemes(data / f"{language}-train-{condition}")
     covered = unimorph_lexemes(data / f"{language}-covered-dev")
-    evidence = Evidence.from_lexemes(training).joined(Evidence.from_lexemes(covered))
     cells = sum(len(lexeme.cells) for lexeme in covered)
     share_given = sum(len(lexeme.given) for lexeme in covered) / cells
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(training))[: LEXEMES[condition]].tolist()
-    holes = simulated_holes(evidence, chosen * REPETITIONS[condition], share_given, MAX_HOLES, rng)
+    holes: list[Hole] = []
+    for fold in range(FOLDS[condition]):
+        hidden = chosen[fold :: FOLDS[condition]]
+        holes += simulated_holes(training, hidden, covered, share_given, MAX_HOLES, sweeps, rng)
     total = sum(hole.weight for hole in holes)
     return [replace(hole, weight=hole.weight / total) for hole in holes]
 
@@ -47,8 +50,15 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument("--languages", help="comma-separated; by default all in DIR")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sweeps", type=int, default=1, help="as in ParadigmModel")
     parser.add_argument("--penalty", type=float, default=0.003)
     parser.add_argument("-o", "--output", type=Path, default=SHIPPED)
+    parser.add_argument(
+        "--halves",
+        type=Path,
+        metavar="DIR",
+        help="also write DIR/first.json and DIR/second.json, learned from every other language",
+    )
     return parser.parse_args()
 
 
@@ -63,15 +73,31 @@ def main() -> None:
         if wanted is None or language in wanted
     ]
     parts = Parallel(n_jobs=options.jobs, verbose=1)(
-        delayed(language_holes)(options.data, language, condition, options.seed)
+        delayed(language_holes)(options.data, language, condition, options.sweeps, options.seed)
         for language, condition in tasks
     )
-    holes = [hole for part in parts for hole in part]
-    weights = learned_weights(holes, options.penalty).to_dict()
-    options.output.write_text(json.dumps(weights, indent=2) + "\n")
+    weights = written_weights(options.output, parts, options.penalty)
+    if options.halves:
+        languages = sorted({language for language, _ in tasks})
+        for name, half in (("first", languages[::2]), ("second", languages[1::2])):
+            chosen = [
+                part for (language, _), part in zip(tasks, parts, strict=True) if language in half
+            ]
+            written_weights(options.halves / f"{name}.json", chosen, options.penalty)
+            print(f"{name}.json: learned from {', '.join(half)}")
     for feature, weight in weights.items():
         print(f"{weight:8.3f}  {feature}")
-    print(json.dumps({"benchmark": "learn_weights", "tasks": len(tasks), "holes": len(holes)}))
+    holes = sum(len(part) for part in parts)
+    print(json.dumps({"benchmark": "learn_weights", "tasks": len(tasks), "holes": holes}))
+
+
+def written_weights(
+    path: Path, parts: Sequence[Sequence[Hole]], penalty: float
+) -> dict[str, float]:
+    """Returns the weights learned from the holes of some languages, and writes them."""
+    weights = learned_weights([hole for part in parts for hole in part], penalty).to_dict()
+    path.write_text(json.dumps(weights, indent=2) + "\n")
+    return weights
 
 
 if __name__ == "__main__":

@@ -14,9 +14,11 @@ import numpy as np
 from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 
-from fsbp.metrics import calibration_error
+from fsbp.metrics import calibration_error, coverage_at_precision
 from paradigms.lexemes import Lexeme
 from paradigms.model import ParadigmModel
+
+PRECISION = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +46,17 @@ class Scores:
         return np.bincount(number_h, weights=self.correct_h) / np.bincount(number_h)
 
     def figures(self) -> dict[str, float]:
-        """Returns the figures of one line of a report; shares in per cent."""
+        """Returns the figures of one line of a report; shares in per cent.
+
+        The coverage is the largest share of holes, most probable first, of which 95 % are right.
+        """
         return {
             "holes": len(self.correct_h),
             "given": 100 * self.share_given,
             "accuracy": 100 * float(self.correct_h.mean()),
             "whole": 100 * float((self.accuracy_by_lexeme == 1).mean()),
             "calibration_error": 100 * calibration_error(self.probability_h, self.correct_h),
+            "coverage": 100 * coverage_at_precision(self.probability_h, self.correct_h, PRECISION),
             "seconds": self.seconds,
         }
 

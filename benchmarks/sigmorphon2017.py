@@ -2,12 +2,14 @@
 
 For each language LANG the folder holds LANG-train-CONDITION, LANG-covered-SPLIT and
 LANG-uncovered-SPLIT, as in the folder `all/task2` of the task's public repository. The score is
-exact match over the holes, averaged over languages. The last line printed is a JSON object.
+exact match over the holes, averaged over languages; beside it is the accuracy of the task's rule
+baseline, trained and scored on the same tables (`rule_baseline.py`). The last line printed is a
+JSON object.
 
 With --compare-lemma the same model is also run with the lemma as its only source, on the languages
 where at least a tenth of the cells are given, and the difference is tested with a paired bootstrap
 over lexemes. With --compare-messages the model is run with k-best and with n-gram messages, and
-accuracy and time of both are printed.
+accuracy and time of both are printed. With --ablate it is run without each of its ingredients.
 """
 
 from __future__ import annotations
@@ -15,16 +17,20 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
+from ablation import ablation_report
 from fsbp.metrics import paired_bootstrap
 from paradigms.lexemes import Lexeme
 from paradigms.messages import MessageUse
 from paradigms.model import ParadigmModel
 from paradigms.tables import read_table
+from paradigms.weights import Weights
+from rule_baseline import learned_rules
 from scoring import Scores, completed_scores, peak_mebibytes, pooled, print_row
 
 CONDITIONS = ("low", "medium", "high")
@@ -34,6 +40,17 @@ PUBLISHED = {
     "oracle over all submissions, same languages, test": (77.2, 89.2, 93.6),
 }
 COMPARED_MESSAGES: tuple[MessageUse, ...] = ("kbest", "ngram")
+COLUMNS = {
+    "holes": "holes",
+    "given": "given %",
+    "accuracy": "accuracy",
+    "baseline": "baseline",
+    "whole": "whole",
+    "calibration_error": "calib. err",
+    "coverage": "at 95 %",
+    "seconds": "seconds",
+}
+BASELINE_MARGIN = 1.0
 MIN_SHARE_GIVEN = 0.10
 BOOTSTRAP_DRAWS = 10_000
 
@@ -54,6 +71,19 @@ def unimorph_lexemes(path: Path, limit: int | None = None) -> list[Lexeme]:
     return read_table(path, format="unimorph").lexemes()[:limit]
 
 
+def untrained_model(options: argparse.Namespace) -> ParadigmModel:
+    """Returns the model that the options ask for."""
+    weights = options.weights
+    return ParadigmModel(
+        seed=options.seed,
+        adapt=options.adapt,
+        messages=options.messages,
+        weights=Weights.from_dict(json.loads(weights.read_text()))
+        if weights
+        else Weights.shipped(),
+    )
+
+
 def language_scores(model: ParadigmModel, language: str, options: argparse.Namespace) -> Scores:
     """Returns the scores of an untrained `model` on one language."""
     return completed_scores(
@@ -65,26 +95,57 @@ def language_scores(model: ParadigmModel, language: str, options: argparse.Names
     )
 
 
-def scores_by_language(languages: Sequence[str], options: argparse.Namespace) -> dict[str, Scores]:
-    """Returns the scores of the joint model, and prints a line for each language."""
-    print_row("language", "holes", "given %", "accuracy", "whole", "calib. err", "seconds")
-    scores = {}
+def baseline_accuracy(language: str, options: argparse.Namespace) -> float:
+    """Returns the share of holes that the rule baseline fills correctly, in per cent."""
+    rules = learned_rules(unimorph_lexemes(options.data / f"{language}-train-{options.condition}"))
+    covered, gold = (
+        unimorph_lexemes(options.data / f"{language}-{part}-{options.split}", options.lexemes)
+        for part in ("covered", "uncovered")
+    )
+    hits = [
+        rules.form(lexeme.lemma or "", cell) in complete.cells[cell]
+        for lexeme, complete in zip(covered, gold, strict=True)
+        for cell in lexeme.holes
+    ]
+    return 100 * float(np.mean(hits))
+
+
+def scores_by_language(
+    languages: Sequence[str], options: argparse.Namespace
+) -> tuple[dict[str, Scores], dict[str, float]]:
+    """Returns scores of the joint model and accuracies of the rule baseline, and prints both."""
+    print_row("language", *COLUMNS.values())
+    scores, baseline = {}, {}
     for language in languages:
-        model = ParadigmModel(seed=options.seed, adapt=options.adapt, messages=options.messages)
+        model = untrained_model(options)
         scores[language] = language_scores(model, language, options)
-        print_row(language, *scores[language].figures().values())
-    return scores
+        baseline[language] = baseline_accuracy(language, options)
+        figures = scores[language].figures() | {"baseline": baseline[language]}
+        print_row(language, *(figures[name] for name in COLUMNS))
+    return scores, baseline
+
+
+def languages_below_baseline(
+    scores: Mapping[str, Scores], baseline: Mapping[str, float]
+) -> list[str]:
+    """Returns the languages whose accuracy is more than 1 point below the rule baseline."""
+    return [
+        language
+        for language, each in scores.items()
+        if each.figures()["accuracy"] < baseline[language] - BASELINE_MARGIN
+    ]
 
 
 def macro_figures(scores: Sequence[Scores]) -> dict[str, float]:
-    """Returns means over languages; the calibration error is that of all holes pooled."""
+    """Returns means over languages; calibration and coverage are those of all holes pooled."""
     per_language = [each.figures() for each in scores]
     means = {
         name: float(np.mean([figures[name] for figures in per_language]))
         for name in ("given", "accuracy", "whole")
     }
     together = pooled(scores).figures()
-    return means | {name: together[name] for name in ("holes", "calibration_error", "seconds")}
+    of_all = ("holes", "calibration_error", "coverage", "seconds")
+    return means | {name: together[name] for name in of_all}
 
 
 def lemma_comparison(joint: Mapping[str, Scores], options: argparse.Namespace) -> dict[str, object]:
@@ -95,9 +156,7 @@ def lemma_comparison(joint: Mapping[str, Scores], options: argparse.Namespace) -
     print(f"\nAgainst the lemma alone, where at least {MIN_SHARE_GIVEN:.0%} of cells are given")
     print_row("language", "joint", "lemma", "margin", "p")
     for language in languages:
-        model = ParadigmModel(
-            seed=options.seed, adapt=options.adapt, messages=options.messages, sources="lemma"
-        )
+        model = replace(untrained_model(options), sources="lemma")
         lemma_only[language] = language_scores(model, language, options)
         print_row(language, *comparison_row(joint[language], lemma_only[language], rng))
     if not languages:
@@ -137,7 +196,7 @@ def message_comparison(
     for language in scores:
         for messages in COMPARED_MESSAGES:
             if language not in scores_of.setdefault(messages, {}):
-                model = ParadigmModel(seed=options.seed, adapt=options.adapt, messages=messages)
+                model = replace(untrained_model(options), messages=messages)
                 scores_of[messages][language] = language_scores(model, language, options)
         kbest, ngram = (scores_of[messages][language] for messages in COMPARED_MESSAGES)
         print_row(language, *comparison_row(kbest, ngram, rng), kbest.seconds, ngram.seconds)
@@ -184,6 +243,10 @@ def options_from_command_line() -> argparse.Namespace:
         default="kbest",
         help="how messages about a hole are approximated (default: %(default)s)",
     )
+    parser.add_argument(
+        "--weights", type=Path, metavar="FILE", help="written by learn_weights.py; default: shipped"
+    )
+    parser.add_argument("--ablate", action="store_true")
     parser.add_argument("--compare-lemma", action="store_true")
     parser.add_argument("--compare-messages", action="store_true")
     options = parser.parse_args()
@@ -199,18 +262,30 @@ def options_from_command_line() -> argparse.Namespace:
 def main() -> None:
     """Runs the benchmark."""
     options = options_from_command_line()
-    scores = scores_by_language(options.languages, options)
-    macro = macro_figures(list(scores.values()))
-    print_row(
-        "macro average",
-        *(macro[name] for name in ("holes", "given", "accuracy", "whole", "calibration_error")),
-        macro["seconds"],
-    )
-    print("(calibration error: of all holes pooled; holes and seconds: sums)\n")
+    scores, baseline = scores_by_language(options.languages, options)
+    below = languages_below_baseline(scores, baseline)
+    macro = macro_figures(list(scores.values())) | {
+        "baseline": float(np.mean(list(baseline.values())))
+    }
+    print_row("macro average", *(macro[name] for name in COLUMNS))
+    print("(calib. err and at 95 %: of all holes pooled; holes and seconds: sums)")
+    print("(at 95 %: largest share of holes, most probable first, of which 95 % are right)")
+    print(f"more than {BASELINE_MARGIN:.0f} point below baseline: {', '.join(below) or 'none'}\n")
     for system, figures in PUBLISHED.items():
         print(f"{figures[CONDITIONS.index(options.condition)]:6.1f}  {system}")
     comparison = lemma_comparison(scores, options) if options.compare_lemma else {}
     by_messages = message_comparison(scores, options) if options.compare_messages else {}
+    ablation = (
+        ablation_report(
+            scores,
+            lambda language, changed: language_scores(
+                changed(untrained_model(options)), language, options
+            ),
+            options.seed,
+        )
+        if options.ablate
+        else {}
+    )
     peak = peak_mebibytes(options.jobs)
     print(f"peak memory at most {peak:.0f} MiB")
     report = {
@@ -221,9 +296,13 @@ def main() -> None:
         "messages": options.messages,
         "lexemes": options.lexemes,
         "macro": macro,
-        "languages": {name: each.figures() for name, each in scores.items()},
+        "languages": {
+            name: each.figures() | {"baseline": baseline[name]} for name, each in scores.items()
+        },
+        "below_baseline": below,
         "against_lemma_only": comparison,
         "by_messages": by_messages,
+        "ablation": ablation,
         "peak_mebibytes": peak,
     }
     print(json.dumps(report))

@@ -1,7 +1,7 @@
-"""Measures of predictions: distance, rank, calibration and significance.
+"""Measures of predictions: distance, rank, calibration, coverage and significance.
 
 Public names: `edit_distance`, `exact_match`, `mean_reciprocal_rank`, `calibration_error`,
-`Difference`, `paired_bootstrap`, `sign_test`.
+`coverage_at_precision`, `Difference`, `paired_bootstrap`, `sign_test`.
 """
 
 from collections.abc import Sequence
@@ -105,6 +105,43 @@ def calibration_error(prob_n: npt.ArrayLike, correct_n: npt.ArrayLike, bins: int
     order = np.argsort(prob, kind="stable")
     gaps = np.array_split(prob[order] - correct[order], min(bins, len(prob)))
     return float(sum(abs(gap.sum()) for gap in gaps) / len(prob))
+
+
+def coverage_at_precision(
+    prob_n: npt.ArrayLike, correct_n: npt.ArrayLike, precision: float = 0.95
+) -> float:
+    """Return the largest share of predictions that can be kept at a precision.
+
+    max over thresholds t of (number with probability >= t) / N, among the thresholds at which at
+    least the share `precision` of those predictions is right: predictions are taken from the most
+    probable down, equal probabilities together.
+
+    Args:
+        prob_n: float64[N], the probability given to each prediction.
+        correct_n: bool[N], whether it was right.
+        precision: The share that must be right, 0 to 1.
+
+    Returns:
+        The share of all N predictions, 0 to 1; 0 where no threshold is precise enough.
+
+    Raises:
+        ValueError: There is no prediction, the lengths differ, a probability is NaN, or `precision`
+            is not between 0 and 1.
+
+    Cost: O(N log N).
+    Source: El-Yaniv and Wiener (2010), "On the foundations of noise-free selective classification".
+    """
+    prob = np.asarray(prob_n, dtype=np.float64)
+    correct = np.asarray(correct_n, dtype=np.bool_)
+    if len(prob) != len(correct) or len(prob) == 0 or not 0 <= precision <= 1:
+        raise ValueError(f"{len(prob)} probabilities, {len(correct)} outcomes, {precision=}")
+    if np.isnan(prob).any():
+        raise ValueError("a probability is NaN: it has no place in the order")
+    order = np.argsort(-prob, kind="stable")
+    kept = np.arange(1, len(prob) + 1)
+    ends_a_tie = np.append(np.diff(prob[order]) != 0, True)
+    precise = np.cumsum(correct[order]) / kept >= precision
+    return float(kept[ends_a_tie & precise].max(initial=0) / len(prob))
 
 
 def paired_bootstrap(

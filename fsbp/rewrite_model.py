@@ -117,9 +117,9 @@ class RewriteModel:
         )
 
     @property
-    def num_examples(self) -> int:
-        """How many examples the model holds."""
-        return len(self.weight_e)
+    def total_weight(self) -> float:
+        """How many examples the model holds, each counted by its weight."""
+        return float(self.weight_e.sum())
 
     def distribution(self, source: str) -> dict[str, float]:
         """Return P(target | source) for the targets that some rule yields.

@@ -6,48 +6,28 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import wraps
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from paradigms.delimited import is_stream
+from paradigms.delimited import is_stream, write_atomically
 from paradigms.evaluate import NothingToScoreError, evaluate, read_details
+from paradigms.inspection import UnknownLexemeError, inspected_in_model, inspected_in_table
+from paradigms.layout import Completions, is_open
 from paradigms.messages import MessageUse
 from paradigms.model import ModelFileError, ParadigmModel
+from paradigms.options import FORMATS_HELP, Probability, Reader, table_options
+from paradigms.plots import PLOT_FORMATS, drawing_bytes, lexeme_drawing
 from paradigms.report import evaluation_table, summary_table, write_details
 from paradigms.spelling import normalised
-from paradigms.tables import Completions, LemmaUse, Table, TableError, read_table
+from paradigms.tables import LemmaUse, Table, TableError
 
 READ = click.Path(exists=True, dir_okay=False, readable=True)
 WRITE = click.Path(dir_okay=False, writable=True)
-
-FORMATS_HELP = """
-\b
-Formats, recognised by content (force one with --format):
-  unimorph  one form a line: lemma TAB form TAB features. An empty form is a
-            hole. Rows with the same lemma are one lexeme wherever they stand;
-            rows with the same lemma and features hold alternatives.
-  wide      CSV or TSV, one lexeme a row. The header names the cells; an empty
-            field is a hole. Every hole is filled, so mix parts of speech with
-            different cells in unimorph files only.
-
-\b
-Columns of a wide table:
-  lemma     the one called lemma, lexeme, headword or citation form, otherwise
-            the first. It is never filled.
-  extra     kept untouched, never read: those named by --extra; those called
-            class, comment, count, definition, freq, frequency, gender, gloss,
-            id, index, inflection class, meaning, note, notes, pos, source,
-            translation, upos or url; those without a name; those with a
-            number in every row.
-  cells     all others.
-"""
 
 START = """
 \b
@@ -68,6 +48,7 @@ Examples:
   paradigms complete holes.tsv --train known.tsv -o full.tsv --details d.tsv
   paradigms complete ids.tsv --lemma id -o full.tsv
   paradigms complete verbs.csv --alternatives / --extra stem -o full.csv
+  paradigms complete holes.tsv --min-probability 0.9 -o sure.tsv
 """
 TRAIN_EXAMPLES = """
 \b
@@ -86,6 +67,8 @@ INSPECT_EXAMPLES = """
 Examples:
   paradigms inspect nouns.model
   paradigms inspect nouns.model --json
+  paradigms inspect nouns.model --plot graph.svg
+  paradigms inspect nouns.model --plot g.png --table holes.tsv --lexeme Raum
 """
 
 
@@ -95,78 +78,9 @@ class InputError(click.ClickException):
     exit_code = 2
 
 
-@dataclass(frozen=True)
-class Reader:
-    """How the tables of one command are read."""
-
-    format: Literal["auto", "unimorph", "wide"]
-    lemma: LemmaUse
-    alternatives: str | None
-    extra: tuple[str, ...]
-
-    def tables(self, *paths: str) -> list[Table]:
-        """The tables in the files; a name given by --extra must be a column of one of them."""
-        tables = [
-            read_table(
-                path,
-                format=self.format,
-                lemma=self.lemma,
-                alternatives=self.alternatives,
-                extra=self.extra,
-            )
-            for path in paths
-        ]
-        for name in self.extra:
-            if not any(normalised(name) in table.layout.columns for table in tables):
-                problem = f"--extra {name}: no column has this name"
-                raise TableError(problem, "write it as in the header", paths[0], 1)
-        return tables
-
-
-def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with the options that say how tables are read, passed to it as ``reader``."""
-
-    @click.option(
-        "--format",
-        type=click.Choice(["auto", "unimorph", "wide"]),
-        default="auto",
-        show_default=True,
-        help="Format of the tables; auto recognises it by content.",
-    )
-    @click.option(
-        "--lemma",
-        type=click.Choice(["form", "id"]),
-        default="form",
-        show_default=True,
-        help="Whether the lemma column is itself a form, and so evidence, or only an identifier.",
-    )
-    @click.option(
-        "--alternatives",
-        type=click.Choice(["/", "|"]),
-        metavar="MARK",
-        help="/ or |, the mark between alternative forms in one cell, as in a/b; without this"
-        " option both are letters like any other.",
-    )
-    @click.option(
-        "--extra",
-        multiple=True,
-        metavar="NAME",
-        help="A column of a wide table that is neither lemma nor cell; may be repeated.",
-    )
-    @wraps(command)
-    def with_reader(
-        *,
-        format: Literal["auto", "unimorph", "wide"],
-        lemma: LemmaUse,
-        alternatives: str | None,
-        extra: tuple[str, ...],
-        **arguments: Any,
-    ) -> Any:
-        return command(reader=Reader(format, lemma, alternatives, extra), **arguments)
-
-    return with_reader
-
-
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes."
+)
 seed_option = click.option(
     "--seed",
     type=click.IntRange(0),
@@ -210,6 +124,16 @@ def cli() -> None:
 @click.option("--model", type=READ, help="Use a model written by `paradigms train`.")
 @click.option("-o", "--output", type=WRITE, required=True, help="The completed table.")
 @click.option("--details", type=WRITE, help="Also write every candidate with its probability.")
+@click.option(
+    "--min-probability",
+    type=Probability(),
+    default=0.0,
+    show_default=True,
+    help="Leave a hole open where the likeliest form has less than this, 0 to 1. A probability is"
+    " the share of such forms that are right: of all forms at 0.9, 9 in 10. So take the share that"
+    " you ask of the least certain form: 0.95 where nobody checks the output, 0.5 where somebody"
+    " does; 0 fills everything.",
+)
 @click.option("--no-adapt", is_flag=True, help="Do not learn from the given cells of TABLE.")
 @click.option(
     "--messages",
@@ -219,7 +143,7 @@ def cli() -> None:
     help="What the given cells say about a hole: kbest, the 20 best forms of each; exact, all forms"
     " of each; ngram, an n-gram model of the forms of each (12 times slower, as accurate).",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@jobs_option
 @seed_option
 @table_options
 def complete(
@@ -228,22 +152,25 @@ def complete(
     model: str | None,
     output: str,
     details: str | None,
+    min_probability: float,
     no_adapt: bool,
     messages: MessageUse,
     jobs: int,
     seed: int,
     reader: Reader,
 ) -> None:
-    """Fill every hole of TABLE.
+    """Fill the holes of TABLE.
 
     Without --train or --model it learns from the filled cells of TABLE itself; with either, the
     given cells of TABLE join what was learned, unless --no-adapt. The output has the format, rows
     and order of TABLE, given cells are copied as they are, and every hole holds its most probable
-    form. The same seed gives the same output, whatever the number of jobs.
+    form; where that is less probable than --min-probability, the hole stays as it was, and standard
+    error says how many did. The same seed gives the same output, whatever the number of jobs.
 
     The details file is TSV with a header: lemma, cell, rank, form, probability (of this form among
-    all strings, 0 to 1) and status. Given cells have the status given and probability 1, others
-    predicted. A lemma that stands in several rows of a wide table is written lemma, lemma#2, ...
+    all strings, 0 to 1) and status. Given cells have the status given and probability 1, candidates
+    for holes the status predicted, or open where the hole was left. A lemma that stands in several
+    rows of a wide table is written lemma, lemma#2, ...
     """
     if train and model:
         raise click.UsageError("--train and --model exclude each other.")
@@ -262,29 +189,36 @@ def complete(
                 raise InputError(f"{model}: was trained with --lemma id; add --lemma id here too")
         else:
             adapt = bool(train) and not no_adapt
-            learned = fitted(sources[0] if sources else target, reader.lemma, adapt, seed)
+            learned = fitted(sources[0] if sources else target, reader.lemma, adapt, seed, jobs)
         learned.messages = messages
-        with progress_bar("completing", len(lexemes)) as advance:
+        with progress_bar("completing", learned.passes * len(lexemes)) as advance:
             completions = learned.complete_lexemes(lexemes, jobs=jobs, progress=advance)
     if details:
-        write_details(details, target.layout, completions)
-    target.write(output, completions)
-    say(f"{holes} holes filled in {len(lexemes)} lexemes, written to {output}")
+        write_details(details, target.layout, completions, min_probability)
+    target.write(output, completions, min_probability)
+    left = num_open(completions, min_probability)
+    summary = f"{holes - left} holes filled in {len(lexemes)} lexemes, written to {output}"
+    if left:
+        why = f"their likeliest form has a probability below {min_probability:g}"
+        click.echo(f"{summary}; {left} left open: {why}", err=True)
+    else:
+        say(summary)
 
 
 @cli.command(epilog=TRAIN_EXAMPLES + FORMATS_HELP)
 @click.argument("table", type=READ)
 @click.option("-o", "--output", type=WRITE, required=True, help="The model: one zip file.")
+@jobs_option
 @seed_option
 @table_options
-def train(table: str, output: str, seed: int, reader: Reader) -> None:
+def train(table: str, output: str, jobs: int, seed: int, reader: Reader) -> None:
     """Learn a model from the filled cells of TABLE, complete or not.
 
     The model holds OpenFst files, arrays and JSON; loading it never runs code.
     """
     require_writable(output)
     (source,) = reader.tables(table)
-    fitted(source, reader.lemma, True, seed).save(output)
+    fitted(source, reader.lemma, True, seed, jobs).save(output)
     say(f"learned from {len(source.lexemes())} lexemes, written to {output}")
 
 
@@ -306,11 +240,12 @@ def evaluate_command(
     """Compare COMPLETED with the right forms in GOLD.
 
     Prints the accuracy over the holes of --covered (without it, over all cells of GOLD), the share
-    of lexemes with every hole right, and the mean edit distance to the nearest right form; with
-    --details also how often a right form is among the candidates, and the calibration error: how
-    far, on average, the probabilities are from the accuracy. Lexemes are matched by lemma and
-    cells by name, so the files may differ in format. Where GOLD has several forms for a cell (by
-    repeated rows, or with --alternatives) any of them is right.
+    of lexemes with every hole right, and the mean edit distance to the nearest right form. Holes
+    left open count as wrong; where there are any, their share and the accuracy of the others are
+    printed too. With --details also how often a right form is among the candidates, and the
+    calibration error: how far, on average, the probabilities are from the accuracy. Lexemes are
+    matched by lemma and cells by name, so the files may differ in format. Where GOLD has several
+    forms for a cell (by repeated rows, or with --alternatives) any of them is right.
     """
     tables = reader.tables(completed, gold, *filter(None, [covered]))
     filled, right, *before = (table.lexemes() for table in tables)
@@ -328,27 +263,95 @@ def evaluate_command(
 @cli.command(epilog=INSPECT_EXAMPLES)
 @click.argument("model", type=READ)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def inspect(model: str, as_json: bool) -> None:
-    """Say what MODEL learned, and from how much."""
-    summary = ParadigmModel.load(model).summary()
-    if as_json:
-        click.echo(json.dumps(summary, ensure_ascii=False, indent=2))
+@click.option(
+    "--plot",
+    type=WRITE,
+    help="Instead draw the factor graph that one lexeme gets: .svg, .png, .pdf (with the extra"
+    " plot: pip install 'fsbp[plot]') or .dot, for Graphviz.",
+)
+@click.option("--table", type=READ, help="Draw a lexeme of this table; its cells join the model.")
+@click.option(
+    "--lexeme",
+    metavar="NAME",
+    help="The lexeme to draw: its lemma. Without this the first of TABLE that has a hole, or the"
+    " first of those with most cells in MODEL.",
+)
+@table_options
+def inspect(
+    model: str,
+    as_json: bool,
+    plot: str | None,
+    table: str | None,
+    lexeme: str | None,
+    reader: Reader,
+) -> None:
+    """Say what MODEL learned, and from how much; or draw what it does.
+
+    With --plot: given cells are shaded, holes are white and show their likeliest form with its
+    probability, and every factor says what it is and how much it counts. A lexeme without a hole,
+    such as those that MODEL has learned from, is drawn with every second cell hidden.
+    """
+    if plot:
+        draw(plot, ParadigmModel.load(model), table, lexeme, reader)
+    elif table or lexeme:
+        raise click.UsageError("--table and --lexeme say what to draw: add --plot FILE.")
     else:
-        Console().print(summary_table(summary))
+        summary = ParadigmModel.load(model).summary()
+        if as_json:
+            click.echo(json.dumps(summary, ensure_ascii=False, indent=2))
+        else:
+            Console().print(summary_table(summary))
 
 
-def fitted(source: Table, lemma: LemmaUse, adapt: bool, seed: int) -> ParadigmModel:
+def draw(
+    plot: str, model: ParadigmModel, table: str | None, name: str | None, reader: Reader
+) -> None:
+    """Draws the graph of one lexeme into a file.
+
+    Raises:
+        InputError: The file has no known ending or cannot be written, matplotlib is missing, or
+            there is no such lexeme.
+    """
+    require_writable(plot)
+    suffix = Path(plot).suffix.lower()
+    if suffix not in PLOT_FORMATS:
+        raise InputError(f"{plot}: unknown kind of picture; end it with {', '.join(PLOT_FORMATS)}")
+    name = None if name is None else normalised(name)
+    try:
+        if table:
+            (read,) = reader.tables(table)
+            inspected = inspected_in_table(model, read.lexemes(), name)
+        else:
+            inspected = inspected_in_model(model, name)
+        write_atomically(plot, drawing_bytes(lexeme_drawing(inspected), suffix))
+    except UnknownLexemeError as error:
+        raise InputError(f"{table or 'the model'}: {error}; check the spelling") from error
+    except ImportError as error:
+        raise InputError(f"{plot}: {error}; or write a .dot file") from error
+
+
+def num_open(completions: Completions, min_probability: float) -> int:
+    """How many holes are left, as their likeliest form is less probable than asked for."""
+    return sum(
+        is_open(candidates, min_probability)
+        for candidates_of in completions
+        for candidates in candidates_of.values()
+    )
+
+
+def fitted(source: Table, lemma: LemmaUse, adapt: bool, seed: int, jobs: int) -> ParadigmModel:
     """A model that has learned from the table.
 
     Raises:
         TableError: No cell of the table is filled.
     """
-    if not any(lexeme.given for lexeme in source.lexemes()):
+    lexemes = source.lexemes()
+    if not any(lexeme.given for lexeme in lexemes):
         remedy = "fill in some cells, or add --train or --model"
         raise TableError("no cell is filled: nothing to learn from", remedy, source.name)
-    console = Console(stderr=True)
-    with console.status("learning") if console.is_terminal else nullcontext():
-        return ParadigmModel(lemma=lemma, adapt=adapt, seed=seed).fit(source.lexemes())
+    model = ParadigmModel(lemma=lemma, adapt=adapt, seed=seed)
+    with progress_bar("learning", model.sweeps * len(lexemes)) as advance:
+        return model.fit(lexemes, jobs=jobs, progress=advance)
 
 
 def require_writable(*paths: str | None) -> None:

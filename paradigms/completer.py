@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 
 from fsbp.inference.beliefs import Belief
 from fsbp.variables import Acceptor
-from paradigms.evidence import LEMMA, Evidence, forms_of
+from paradigms.evidence import LEMMA, Evidence, Guess, forms_of
 from paradigms.graphs import completion_graph
 from paradigms.language import Language
 from paradigms.lexemes import Candidate, Lexeme
@@ -55,29 +55,36 @@ class Completer:
         """Return the fields alone: another process makes its own pair models."""
         return {key: value for key, value in self.__dict__.items() if key != "language"}
 
-    def candidates(self, lexeme: Lexeme) -> dict[str, list[Candidate]]:
+    def candidates(self, lexeme: Lexeme, stems: Sequence[Guess] = ()) -> dict[str, list[Candidate]]:
         """Return the likeliest forms of each hole, best first; at least one each.
 
         Probabilities are among all strings: the belief over the strings that some source proposes,
         less the probability that none of them is right. A hole for which no source proposes
         anything is inferred as if nothing were given.
+
+        Args:
+            lexeme: Its given cells are the evidence.
+            stems: Guesses about its stem, if there are any.
         """
         if not lexeme.holes:
             return {}
         forms = forms_of(lexeme)
         if self.lemma_only:
-            forms = {cell: forms[cell] for cell in forms if cell == LEMMA}
-        candidates_of = self._inferred(forms, lexeme.holes)
+            forms, stems = {cell: forms[cell] for cell in forms if cell == LEMMA}, ()
+        candidates_of = self._inferred(forms, lexeme.holes, stems)
         for hole in lexeme.holes:
             if not candidates_of[hole]:
                 candidates_of |= self._inferred({}, [hole])
         return candidates_of
 
     def _inferred(
-        self, forms: Mapping[str, tuple[str, ...]], holes: Sequence[str]
+        self,
+        forms: Mapping[str, tuple[str, ...]],
+        holes: Sequence[str],
+        stems: Sequence[Guess] = (),
     ) -> dict[str, list[Candidate]]:
         """Return the candidates of each hole given some forms; none where no source has any."""
-        lexeme_graph = completion_graph(forms, holes, self.language)
+        lexeme_graph = completion_graph(forms, holes, self.language, stems)
         beliefs = hole_beliefs(lexeme_graph, holes, self.messages)
         return {hole: _candidates(beliefs[hole], lexeme_graph.log_novelty[hole]) for hole in holes}
 
@@ -93,11 +100,14 @@ _AT_WORK: dict[str, Completer] = {}
 """The completer that this process is working with, by its token, with the models it has made."""
 
 
-def _batch(completer: Completer, lexemes: Sequence[Lexeme]) -> list[dict[str, list[Candidate]]]:
+def _batch(
+    completer: Completer, lexemes: Sequence[Lexeme], stems: Sequence[Sequence[Guess]]
+) -> list[dict[str, list[Candidate]]]:
     if completer.token not in _AT_WORK:
         _AT_WORK.clear()
         _AT_WORK[completer.token] = completer
-    return [_AT_WORK[completer.token].candidates(lexeme) for lexeme in lexemes]
+    known = _AT_WORK[completer.token]
+    return [known.candidates(*each) for each in zip(lexemes, stems, strict=True)]
 
 
 def completions_of(
@@ -105,6 +115,7 @@ def completions_of(
     lexemes: Sequence[Lexeme],
     jobs: int = 1,
     progress: Callable[[int], None] | None = None,
+    stems: Sequence[Sequence[Guess]] | None = None,
 ) -> list[dict[str, list[Candidate]]]:
     """Return the candidates for the holes of each lexeme, in order.
 
@@ -113,14 +124,16 @@ def completions_of(
         lexemes: Any number.
         jobs: Processes; the result does not depend on it.
         progress: Called with the number of lexemes just completed.
+        stems: Guesses about the stem of each lexeme, if there are any.
 
     Raises:
         ValueError: There is less than one job.
     """
     if jobs < 1:
         raise ValueError(f"jobs={jobs}: expected 1 or more")
+    stems = stems or [()] * len(lexemes)
     completions: list[dict[str, list[Candidate]]] = []
-    for batch in _batches(completer, lexemes, jobs):
+    for batch in _batches(completer, lexemes, stems, jobs):
         completions += batch
         if progress:
             progress(len(batch))
@@ -128,13 +141,14 @@ def completions_of(
 
 
 def _batches(
-    completer: Completer, lexemes: Sequence[Lexeme], jobs: int
+    completer: Completer, lexemes: Sequence[Lexeme], stems: Sequence[Sequence[Guess]], jobs: int
 ) -> Iterator[list[dict[str, list[Candidate]]]]:
     if jobs == 1:
-        return ([completer.candidates(lexeme)] for lexeme in lexemes)
+        pairs = zip(lexemes, stems, strict=True)
+        return ([completer.candidates(lexeme, stem)] for lexeme, stem in pairs)
     size = max(1, len(lexemes) // (jobs * BATCHES_PER_JOB))
-    batches = [lexemes[start : start + size] for start in range(0, len(lexemes), size)]
+    parts = [slice(start, start + size) for start in range(0, len(lexemes), size)]
     results: Iterator[list[dict[str, list[Candidate]]]] = Parallel(
         n_jobs=jobs, return_as="generator"
-    )(delayed(_batch)(completer, batch) for batch in batches)
+    )(delayed(_batch)(completer, lexemes[part], stems[part]) for part in parts)
     return results

@@ -33,8 +33,11 @@ class Evaluation:
 
     Args:
         holes: Number of cells scored.
-        missing: How many of them have no form in the completed table; they count as wrong.
+        missing: How many of them have no form in the completed table: they were left open, and
+            count as wrong everywhere but in `filled_accuracy`.
+        share_open: Share of the cells left open.
         accuracy: Share of cells whose form is one of the gold forms.
+        filled_accuracy: The same among the cells that have a form; None where none has.
         lexemes: Number of lexemes with at least one cell scored.
         whole_paradigm_accuracy: Share of lexemes with every scored cell right.
         mean_edit_distance: Mean Levenshtein distance to the nearest gold form, in characters.
@@ -46,7 +49,9 @@ class Evaluation:
 
     holes: int
     missing: int
+    share_open: float
     accuracy: float
+    filled_accuracy: float | None
     lexemes: int
     whole_paradigm_accuracy: float
     mean_edit_distance: float
@@ -101,14 +106,17 @@ def evaluate(
     if not scored:
         raise NothingToScoreError("no hole has a form here; spell lemmas and cells alike")
     right = np.array([item.right for item in scored], dtype=np.float64)
+    filled = np.array([bool(item.form) for item in scored])
     by_lexeme, by_cell = defaultdict(list), defaultdict(list)
     for item in scored:
         by_lexeme[item.key].append(item.right)
         by_cell[item.cell].append(item.right)
     return Evaluation(
         holes=len(scored),
-        missing=sum(not item.form for item in scored),
+        missing=int((~filled).sum()),
+        share_open=float((~filled).mean()),
         accuracy=float(right.mean()),
+        filled_accuracy=float(right[filled].mean()) if filled.any() else None,
         lexemes=len(by_lexeme),
         whole_paradigm_accuracy=float(np.mean([all(r) for r in by_lexeme.values()])),
         mean_edit_distance=float(np.mean([item.distance for item in scored])),
@@ -119,7 +127,9 @@ def evaluate(
 
 
 def read_details(path: str | Path) -> dict[tuple[str, str], list[Candidate]]:
-    """The predicted candidates in a details file, by lexeme key and cell, best first.
+    """The candidates for holes in a details file, by lexeme key and cell, best first.
+
+    Holes that were left open have their candidates too.
 
     Raises:
         TableError: The file is no details file; the message names file, line and remedy.
@@ -141,7 +151,7 @@ def read_details(path: str | Path) -> dict[tuple[str, str], list[Candidate]]:
             problem = "not lemma, cell, rank, form, probability (0 to 1), status"
             remedy = "write the file again with --details"
             raise TableError(problem, remedy, name, record.line) from error
-        if status == "predicted":
+        if status in ("predicted", "open"):
             details[normalised(lemma), normalised(cell)].append(candidate)
     return dict(details)
 

@@ -2,15 +2,19 @@
 
 A lemma that is itself a form is one more cell, `LEMMA`.
 
-Public names: `LEMMA`, `Evidence`, `tags_of`.
+What is only guessed of holes stands beside what is given: it may help to learn what other cells
+look like, never what the guessed ones do.
+
+Public names: `LEMMA`, `STEM`, `Evidence`, `Guess`, `forms_of`, `tags_of`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -22,6 +26,15 @@ from paradigms.predictability import shares_of_commonest_change
 
 LEMMA = "\0lemma"
 """The lemma as a cell; no table can name a cell so."""
+STEM = "\0stem"
+"""A latent cell that no table shows: what the forms of a lexeme have in common."""
+
+
+class Guess(NamedTuple):
+    """A form that a hole may have, and how sure we are (0 to 1)."""
+
+    form: str
+    weight: float
 
 
 def tags_of(cell: str) -> frozenset[str]:
@@ -42,10 +55,12 @@ class Evidence:
     Args:
         lexemes: Given forms by cell for each lexeme; holes left out.
         cells: All cells there are, seen filled or not, in reading order; `LEMMA` first if any.
+        guesses: For each lexeme, guesses about some of its holes, best first; or nothing at all.
     """
 
     lexemes: tuple[Mapping[str, tuple[str, ...]], ...]
     cells: tuple[str, ...]
+    guesses: tuple[Mapping[str, tuple[Guess, ...]], ...] = ()
 
     @classmethod
     def from_lexemes(cls, lexemes: Sequence[Lexeme]) -> Evidence:
@@ -58,8 +73,27 @@ class Evidence:
     def joined(self, other: Evidence) -> Evidence:
         """Return the evidence of both; the other's lexemes come after this one's."""
         names = set(self.cells) | set(other.cells)
-        lemma = [LEMMA] if LEMMA in names else []
-        return Evidence(self.lexemes + other.lexemes, (*lemma, *sorted(names - {LEMMA})))
+        first = [cell for cell in (STEM, LEMMA) if cell in names]
+        guesses = self._all_guesses + other._all_guesses
+        return Evidence(
+            self.lexemes + other.lexemes,
+            (*first, *sorted(names - {STEM, LEMMA})),
+            guesses if any(guesses) else (),
+        )
+
+    def guessing(self, guesses: Sequence[Mapping[str, tuple[Guess, ...]]]) -> Self:
+        """Return the evidence with other guesses, one mapping for each lexeme."""
+        stem = [STEM] if any(STEM in guessed for guessed in guesses) else []
+        cells = (*stem, *(cell for cell in self.cells if cell != STEM))
+        return replace(self, cells=cells, guesses=tuple(guesses))
+
+    def guessed(self, lexeme: int, cell: str) -> tuple[Guess, ...]:
+        """Return the guesses about a cell of a lexeme, best first."""
+        return self.guesses[lexeme].get(cell, ()) if self.guesses else ()
+
+    @property
+    def _all_guesses(self) -> tuple[Mapping[str, tuple[Guess, ...]], ...]:
+        return self.guesses or ({},) * len(self.lexemes)
 
     @cached_property
     def position_of(self) -> dict[str, int]:
@@ -111,31 +145,43 @@ class Evidence:
         return similarity
 
     @cached_property
-    def _first_forms(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Form numbers int32[C, lexemes] (-1: none), code points int32[F, S], lengths int32[F]."""
+    def _first_forms(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Form numbers int32[C, lexemes] (-1: none), given and given or else guessed; the forms.
+
+        Forms are code points int32[F, S] and lengths int32[F].
+        """
         number_of: dict[str, int] = {}
-        form_cl = np.full((len(self.cells), len(self.lexemes)), -1, dtype=np.int32)
-        for lexeme, forms in enumerate(self.lexemes):
+        given_cl = np.full((len(self.cells), len(self.lexemes)), -1, dtype=np.int32)
+        guessed_cl = np.full_like(given_cl, -1)
+        for lexeme, (forms, guessed) in enumerate(
+            zip(self.lexemes, self._all_guesses, strict=True)
+        ):
             for cell, alternatives in forms.items():
                 number = number_of.setdefault(alternatives[0], len(number_of))
-                form_cl[self.position_of[cell], lexeme] = number
+                given_cl[self.position_of[cell], lexeme] = number
+            for cell, guesses in guessed.items():
+                if guesses:
+                    number = number_of.setdefault(guesses[0].form, len(number_of))
+                    guessed_cl[self.position_of[cell], lexeme] = number
         length_f = np.array([len(form) for form in number_of], dtype=np.int32)
         symbol_fs = np.zeros((len(number_of), max(length_f, default=0) + 1), dtype=np.int32)
         for row, form in zip(symbol_fs, number_of, strict=True):
             row[: len(form)] = label_array(form)
-        return form_cl, symbol_fs, length_f
+        return given_cl, np.where(given_cl >= 0, given_cl, guessed_cl), symbol_fs, length_f
 
     def reliability(self, source: str) -> tuple[FloatArray, IntArray]:
         """Return how well one cell predicts each other one, and from how many lexemes we know.
+
+        A guess about the source counts like a form, a guess about the other cell does not.
 
         Returns:
             float64[C], the share of the commonest change from the source; int32[C], lexemes with
             both cells filled.
         """
         if source not in self._reliability_of:
-            form_cl, symbol_fs, length_f = self._first_forms
+            given_cl, known_cl, symbol_fs, length_f = self._first_forms
             self._reliability_of[source] = shares_of_commonest_change(
-                form_cl[self.position_of[source]], form_cl, symbol_fs, length_f
+                known_cl[self.position_of[source]], given_cl, symbol_fs, length_f
             )
         return self._reliability_of[source]
 

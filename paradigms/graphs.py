@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.graph import FactorGraph
-from fsbp.variables import Variable
+from fsbp.variables import StringTable, Variable
+from paradigms.evidence import STEM, Guess
 from paradigms.language import Language
 from paradigms.sources import Source, sources_of_holes
 from paradigms.weights import novelty_features
@@ -32,7 +35,10 @@ class LexemeGraph:
 
 
 def completion_graph(
-    forms: Mapping[str, tuple[str, ...]], holes: Sequence[str], language: Language
+    forms: Mapping[str, tuple[str, ...]],
+    holes: Sequence[str],
+    language: Language,
+    stems: Sequence[Guess] = (),
 ) -> LexemeGraph:
     """Return the graph of a lexeme, with its given forms observed.
 
@@ -46,16 +52,24 @@ def completion_graph(
             first is the evidence.
         holes: At least one cell to infer.
         language: That knows all these cells.
+        stems: Guesses about the stem, for holes that no given cell has ever been seen with. Each
+            such hole has a stem of its own, so that holes stay independent.
     """
     weights = language.weights
     variable_of = {cell: Variable(cell, language.evidence.alphabet) for cell in (*forms, *holes)}
     factors: list[Factor] = []
-    sources_of = _sources_of(list(forms), holes, language)
+    given = {cell: alternatives[0] for cell, alternatives in forms.items()}
+    if stems:
+        given[STEM] = stems[0].form
+    sources_of = _sources_of(given, holes, language)
     log_novelty: dict[str, float] = {}
     for hole in holes:
         sources = sources_of[hole]
         unary = language.opinion if sources else language.forms
         factors.append(AcceptorFactor(variable_of[hole], unary))
+        if any(source.cell == STEM for source in sources):
+            variable_of[STEM] = Variable(f"{STEM} of {hole}", language.evidence.alphabet)
+            factors.append(AcceptorFactor(variable_of[STEM], _table(stems)))
         factors += [
             RewriteFactor(
                 variable_of[source.cell],
@@ -71,12 +85,17 @@ def completion_graph(
             else 0.0
         )
     used = {variable.name for factor in factors for variable in factor.variables}
-    observed = {cell: forms[cell][0] for cell in forms if cell in used}
+    observed = {cell: given[cell] for cell in forms if cell in used}
     return LexemeGraph(FactorGraph(tuple(factors), observed), log_novelty)
 
 
+def _table(guesses: Sequence[Guess]) -> StringTable:
+    weight_n = np.array([guess.weight for guess in guesses])
+    return StringTable(tuple(guess.form for guess in guesses), np.log(weight_n / weight_n.sum()))
+
+
 def _sources_of(
-    given: list[str], holes: Sequence[str], language: Language
+    given: Mapping[str, str], holes: Sequence[str], language: Language
 ) -> dict[str, list[Source]]:
     """Return the sources of each hole.
 
@@ -88,6 +107,6 @@ def _sources_of(
     lexemes_with = language.evidence.lexemes_with
     root = max(holes, key=lambda cell: (len(lexemes_with[cell]), cell))
     others = [hole for hole in holes if hole != root]
-    sources_h = sources_of_holes([root], others, language)
+    sources_h = sources_of_holes({root: ""}, others, language)
     one_each = {hole: sources[:1] for hole, sources in zip(others, sources_h, strict=True)}
     return {root: [], **one_each}

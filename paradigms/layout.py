@@ -1,7 +1,7 @@
 """From a grid of text to lexemes, and from completions back to places in the grid.
 
 Files and DataFrames alike are grids; a `Layout` says which fields are forms of which lexeme and
-cell. Public names: `Grid`, `Slot`, `Layout`, `Options`, `long_layout`, `wide_layout`.
+cell. Public names: `Grid`, `Slot`, `Layout`, `Options`, `is_open`, `long_layout`, `wide_layout`.
 """
 
 from __future__ import annotations
@@ -87,18 +87,23 @@ class Layout:
     spelling: Spelling
     columns: tuple[str, ...] = ()
 
-    def fillings(self, completions: Completions) -> dict[tuple[int, int], str]:
-        """The form for each empty field, by (row, column).
+    def fillings(
+        self, completions: Completions, min_probability: float = 0.0
+    ) -> dict[tuple[int, int], str]:
+        """The form for each empty field that is to be filled, by (row, column).
 
         An empty field whose cell is given in another row gets the first given form; any other gets
-        the best candidate.
+        the best candidate, unless that is less probable than asked for.
 
         Args:
             completions: For each lexeme, in order, its holes' candidates, best first.
+            min_probability: 0 to 1; a hole whose best candidate has less stays empty.
 
         Raises:
-            ValueError: A hole has no candidate.
+            ValueError: A hole has no candidate, or the probability is out of range.
         """
+        if not 0.0 <= min_probability <= 1.0:
+            raise ValueError(f"min_probability={min_probability!r}: expected 0 to 1")
         forms: dict[tuple[int, int], str] = {}
         for slot in self.slots:
             if slot.forms:
@@ -108,9 +113,16 @@ class Layout:
             candidates = () if given else completions[slot.lexeme].get(slot.cell, ())
             if not given and not candidates:
                 raise ValueError(f"no candidate for {slot.cell} of {lexeme.key}")
+            if not given and is_open(candidates, min_probability):
+                continue
             form = given[0] if given else candidates[0].form
             forms[slot.row, slot.column] = self.spelling.spell(form)
         return forms
+
+
+def is_open(candidates: Sequence[Candidate], min_probability: float) -> bool:
+    """Whether a hole stays open: its likeliest form is less probable than asked for."""
+    return candidates[0].probability < min_probability
 
 
 def long_layout(grid: Grid, columns: tuple[int, int, int], options: Options) -> Layout:

@@ -1,6 +1,6 @@
 """Learning the weights of sources from simulated holes in complete tables.
 
-A complete lexeme is put back with some of its cells hidden, as in the tables to be completed, and
+Complete lexemes are put back with some of their cells hidden, as in the tables to be completed, and
 the weights maximise the conditional log-likelihood of the hidden forms. Given the observed cells
 the hidden ones are independent, so the gradient is observed minus expected features, hole by hole.
 
@@ -10,8 +10,8 @@ Public names: `Hole`, `simulated_holes`, `learned_weights`, `objective`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,13 @@ from scipy.optimize import minimize
 from fsbp.arrays import FloatArray
 from fsbp.factors.rewrite import FLOOR
 from fsbp.opinions import Opinion
-from paradigms.evidence import LEMMA, Evidence
+from paradigms.completer import Completer, completions_of
+from paradigms.evidence import Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.language import Language
+from paradigms.lexemes import Lexeme
 from paradigms.sources import Source, sources_of_holes
+from paradigms.sweeps import Completions, Stems, guessed_evidence
 from paradigms.weights import FEATURES, FORM_FEATURES, Weights, feature_vector, novelty_features
 
 
@@ -44,45 +47,65 @@ class Hole:
 
 
 def simulated_holes(
-    evidence: Evidence,
-    complete: Sequence[int],
+    complete: Sequence[Lexeme],
+    hidden: Collection[int],
+    partial: Sequence[Lexeme],
     share_given: float,
     max_holes: int,
+    sweeps: int,
     rng: np.random.Generator,
 ) -> list[Hole]:
-    """Return the holes that hiding cells of complete lexemes makes, in random order.
+    """Return the holes that hiding cells of some complete lexemes makes, in random order.
+
+    The lexemes with hidden cells join the partial ones, and what can be guessed of the holes of
+    both is learned in the same way as when tables are completed.
 
     Args:
-        evidence: All there is, complete and partial.
-        complete: Positions of the lexemes to hide cells of, one after the other.
+        complete: Lexemes without holes.
+        hidden: Positions of those to hide cells of.
+        partial: Lexemes with holes of their own.
         share_given: Probability that a cell stays given, 0 to 1.
         max_holes: Holes taken from each lexeme.
+        sweeps: Over the tables with holes; see `paradigms.sweeps`.
         rng: For the choice of cells.
 
-    Cost: One n-gram model and the pair models needed, per lexeme.
+    Cost: That of completing the partial tables, `sweeps` times.
     """
+    kept = [lexeme for number, lexeme in enumerate(complete) if number not in hidden]
+    whole = [complete[number] for number in hidden]
+    covered = [_covered(lexeme, share_given, rng) for lexeme in whole]
+    lexemes = [*covered, *partial]
+    evidence = Evidence.from_lexemes(kept).joined(Evidence.from_lexemes(lexemes))
+    weights, forms = Weights.shipped(), form_acceptor(evidence)
+
+    def completions(known: Evidence, stems: Stems) -> Completions:
+        return completions_of(Completer(known, weights, forms), lexemes, stems=stems)
+
+    evidence = guessed_evidence(evidence, lexemes, sweeps, completions)
+    language = Language.of(evidence, weights, forms)
     holes: list[Hole] = []
-    for number in complete:
-        forms = evidence.lexemes[number]
-        cells = [cell for cell in forms if cell != LEMMA]
-        hidden = [cell for cell in cells if rng.random() >= share_given]
-        if len(hidden) == len(forms) or not hidden:
+    for gold, lexeme in zip(whole, covered, strict=True):
+        given = {cell: alternatives[0] for cell, alternatives in forms_of(lexeme).items()}
+        if not given:
             continue
-        given = {cell: forms[cell] for cell in forms if cell not in set(hidden)}
-        others = (*evidence.lexemes[:number], given, *evidence.lexemes[number + 1 :])
-        covered = Evidence(others, evidence.cells)
-        language = Language.of(covered, Weights.shipped(), form_acceptor(covered))
-        asked = [hidden[n] for n in rng.permutation(len(hidden))[:max_holes]]
-        for cell, sources in zip(
-            asked, sources_of_holes(list(given), asked, language), strict=True
-        ):
-            holes.append(_hole(forms[cell][0], given, sources, language, 1.0 / len(asked)))
+        asked = [lexeme.holes[n] for n in rng.permutation(len(lexeme.holes))[:max_holes]]
+        for cell, sources in zip(asked, sources_of_holes(given, asked, language), strict=True):
+            right = gold.cells[cell][0]
+            holes.append(_hole(right, given, sources, language, 1.0 / len(asked)))
     return holes
+
+
+def _covered(lexeme: Lexeme, share_given: float, rng: np.random.Generator) -> Lexeme:
+    """Return the lexeme with each cell hidden or not."""
+    cells = {
+        cell: forms if rng.random() < share_given else () for cell, forms in lexeme.cells.items()
+    }
+    return replace(lexeme, cells=cells)
 
 
 def _hole(
     form: str,
-    given: Mapping[str, tuple[str, ...]],
+    given: Mapping[str, str],
     sources: Sequence[Source],
     language: Language,
     weight: float,
@@ -90,7 +113,7 @@ def _hole(
     row_of: dict[str, FloatArray] = {}
     for source in sources:
         features = feature_vector(source.feature_of)
-        for candidate, p in source.model.distribution(given[source.cell][0]).items():
+        for candidate, p in source.model.distribution(given[source.cell]).items():
             row = row_of.setdefault(candidate, np.zeros(len(FEATURES)))
             row += math.log1p(p / FLOOR) * features
     columns = [FEATURES.index(name) for name in FORM_FEATURES]

@@ -59,14 +59,17 @@ def hole_beliefs(
 def _candidates(graph: FactorGraph, holes: Sequence[str]) -> list[AcceptorFactor]:
     """Return factors that allow each hole the best strings of its n-gram belief only.
 
-    A hole about which no source lists anything has no such belief, and gets no factor. Opinions
-    weigh what others propose, so they have nothing to say here.
+    A hole about which no source lists anything has no such belief, and gets no factor; nor does
+    one with a source that is only guessed. Opinions weigh what others propose, so they have nothing
+    to say here.
     """
     lists = []
     for hole in holes:
         neighbours = [graph.factors[f] for f in graph.neighbours(hole)]
         relations = tuple(factor for factor in neighbours if len(factor.variables) > 1)
         sources = {v.name for factor in relations for v in factor.variables} - {hole}
+        if not sources <= graph.evidence.keys():
+            continue
         found = infer(
             FactorGraph(relations, {name: graph.evidence[name] for name in sources}),
             NGRAM,

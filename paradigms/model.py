@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,11 +27,12 @@ from paradigms.archive import (
 )
 from paradigms.completer import Completer, completions_of
 from paradigms.evaluate import evaluate
-from paradigms.evidence import LEMMA, Evidence
+from paradigms.evidence import LEMMA, Evidence, Guess
 from paradigms.forms import form_acceptor
 from paradigms.layout import LemmaUse
 from paradigms.lexemes import Candidate, Lexeme
 from paradigms.messages import MessageUse
+from paradigms.sweeps import Completions, Stems, guessed_evidence
 from paradigms.tables import completed_frame, frame_to_lexemes
 from paradigms.weights import Weights
 
@@ -40,6 +42,7 @@ _DAMAGE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Tables = pd.DataFrame | Sequence[Lexeme]
 SourceUse = Literal["all", "lemma"]
+SAVED_SETTINGS = ("lemma", "sources", "seed", "sweeps")
 
 
 @dataclass
@@ -57,6 +60,9 @@ class ParadigmModel:
             every seed gives the same result.
         messages: "kbest" for messages that list the best forms, "ngram" for n-gram models, "exact"
             for lists of all forms proposed; see `paradigms.messages.hole_beliefs`.
+        sweeps: Times that `fit` completes tables with holes to learn from their holes too; see
+            `paradigms.sweeps`. Tables to complete are swept over once, on top of what `fit` has
+            learned. With 0, both learn from what is given alone.
         weights: How much each source of a form counts; by default those shipped.
 
     Raises:
@@ -68,6 +74,7 @@ class ParadigmModel:
     sources: SourceUse = "all"
     seed: int = 0
     messages: MessageUse = "kbest"
+    sweeps: int = 2
     weights: Weights = field(default_factory=Weights.shipped, repr=False)
     _evidence: Evidence | None = field(default=None, init=False, repr=False)
     _forms: Acceptor | None = field(default=None, init=False, repr=False)
@@ -82,14 +89,21 @@ class ParadigmModel:
             value = getattr(self, name)
             if value not in get_args(kind):
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(get_args(kind))}")
+        if not isinstance(self.sweeps, int) or self.sweeps < 0:
+            raise ValueError(f"sweeps={self.sweeps!r}: expected 0 or more")
         if not isinstance(self.seed, int):
             raise ValueError(f"seed={self.seed!r}: expected an integer")
 
-    def fit(self, tables: Tables) -> Self:
-        """Learn from the filled cells of some tables, complete or not.
+    def fit(
+        self, tables: Tables, jobs: int = 1, progress: Callable[[int], None] | None = None
+    ) -> Self:
+        """Learn from the filled cells of some tables, complete or not, and from their holes.
 
         Args:
             tables: A DataFrame, long (lemma, form, features) or wide, or lexemes.
+            jobs: Processes; the result does not depend on it.
+            progress: Called with the number of lexemes just swept over; all are, `sweeps` times,
+                if any has a hole.
 
         Raises:
             ValueError: No cell is filled.
@@ -97,8 +111,9 @@ class ParadigmModel:
         lexemes = self._lexemes(tables)
         if not any(lexeme.given for lexeme in lexemes):
             raise ValueError("no cell is filled: there is nothing to learn from")
-        self._evidence = Evidence.from_lexemes(lexemes)
-        self._forms = form_acceptor(self._evidence)
+        evidence = Evidence.from_lexemes(lexemes)
+        self._forms = form_acceptor(evidence)
+        self._evidence = self._swept(evidence, lexemes, self._forms, self.sweeps, jobs, progress)
         return self
 
     @property
@@ -112,6 +127,11 @@ class ParadigmModel:
             raise RuntimeError("the model has learned nothing yet: call fit first")
         return self._evidence
 
+    @property
+    def passes(self) -> int:
+        """How many times `complete_lexemes` goes through tables with holes."""
+        return 1 + int(self.adapt and self.sweeps > 0)
+
     def complete_lexemes(
         self,
         lexemes: Sequence[Lexeme],
@@ -123,18 +143,59 @@ class ParadigmModel:
         Args:
             lexemes: Any number.
             jobs: Processes; the result does not depend on it.
-            progress: Called with the number of lexemes just completed.
+            progress: Called with the number of lexemes just completed; all of them are completed
+                `passes` times.
 
         Raises:
             RuntimeError: The model has not been fitted.
             ValueError: There is less than one job.
         """
+        completer = self.completer(lexemes, jobs, progress)
+        return completions_of(completer, lexemes, jobs, progress)
+
+    def completer(
+        self,
+        lexemes: Sequence[Lexeme],
+        jobs: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> Completer:
+        """Return what completes some lexemes, once it has learned from them what it may.
+
+        Args:
+            lexemes: All those to be completed.
+            jobs: Processes for the sweep.
+            progress: Called with the number of lexemes just swept over.
+
+        Raises:
+            RuntimeError: The model has not been fitted.
+        """
         own = Evidence.from_lexemes(lexemes)
         known = self.evidence.joined(own if self.adapt else Evidence((), own.cells))
-        forms = form_acceptor(known) if self.adapt else self._forms
-        assert forms is not None
-        completer = Completer(known, self.weights, forms, self.sources == "lemma", self.messages)
-        return completions_of(completer, lexemes, jobs, progress)
+        if not self.adapt:
+            assert self._forms is not None
+            return self._completer(known, self._forms)
+        forms = form_acceptor(known)
+        known = self._swept(known, lexemes, forms, self.passes - 1, jobs, progress)
+        return self._completer(known, forms)
+
+    def _completer(self, evidence: Evidence, forms: Acceptor) -> Completer:
+        return Completer(evidence, self.weights, forms, self.sources == "lemma", self.messages)
+
+    def _swept(
+        self,
+        evidence: Evidence,
+        lexemes: Sequence[Lexeme],
+        forms: Acceptor,
+        sweeps: int,
+        jobs: int,
+        progress: Callable[[int], None] | None,
+    ) -> Evidence:
+        """Return the evidence with guesses about the holes of its last lexemes."""
+
+        def complete(known: Evidence, stems: Stems) -> Completions:
+            return completions_of(self._completer(known, forms), lexemes, jobs, progress, stems)
+
+        return guessed_evidence(evidence, lexemes, sweeps, complete)
 
     def complete(self, table: pd.DataFrame, jobs: int = 1) -> pd.DataFrame:
         """Return a copy of a DataFrame with every hole filled by its likeliest form.
@@ -186,18 +247,18 @@ class ParadigmModel:
         """
         evidence = self.evidence
         assert self._forms is not None
-        numbered = [
-            {evidence.position_of[cell]: list(forms) for cell, forms in lexeme.items()}
-            for lexeme in evidence.lexemes
-        ]
+        lexemes = [_numbered(lexeme, evidence) for lexeme in evidence.lexemes]
+        guesses = [_numbered(guessed, evidence) for guessed in evidence.guesses]
         weights = io.BytesIO()
         ParamVector.from_slices({"sources": self.weights.theta}).save(weights)
-        settings = {"lemma": self.lemma, "sources": self.sources, "seed": self.seed}
+        settings = {name: getattr(self, name) for name in SAVED_SETTINGS}
         write_archive(
             path,
             {
                 "settings.json": _json(settings),
-                "evidence.json": _json({"cells": evidence.cells, "lexemes": numbered}),
+                "evidence.json": _json(
+                    {"cells": evidence.cells, "lexemes": lexemes, "guesses": guesses}
+                ),
                 "alphabet.json": _json(self._forms.alphabet.symbols),
                 "weights.npz": weights.getvalue(),
                 "forms.fst": self._forms.fst.write_to_string(),
@@ -215,7 +276,7 @@ class ParadigmModel:
         members = read_archive(path)
         try:
             settings = json.loads(members["settings.json"])
-            model = cls(**{key: settings[key] for key in ("lemma", "sources", "seed")})
+            model = cls(**{name: settings[name] for name in SAVED_SETTINGS})
             model._evidence = _evidence_in(members["evidence.json"])
             alphabet = Alphabet(tuple(json.loads(members["alphabet.json"])))
             model._forms = Acceptor(acceptor_in(members["forms.fst"], len(alphabet)), alphabet)
@@ -231,6 +292,13 @@ class ParadigmModel:
         return list(tables)
 
 
+def _numbered(
+    values_of: Mapping[str, Sequence[object]], evidence: Evidence
+) -> dict[int, Sequence[object]]:
+    """Return what is known by cell with the cells' numbers in place of their names."""
+    return {evidence.position_of[cell]: values for cell, values in values_of.items()}
+
+
 def _evidence_in(content: bytes) -> Evidence:
     """Return the evidence that `ParadigmModel.save` wrote.
 
@@ -243,12 +311,28 @@ def _evidence_in(content: bytes) -> Evidence:
         {cells[int(n)]: tuple(forms) for n, forms in lexeme.items()} for lexeme in raw["lexemes"]
     )
     alternatives = [forms for lexeme in lexemes for forms in lexeme.values()]
-    texts = [*cells, *(form for forms in alternatives for form in forms)]
+    guesses = tuple(
+        {
+            cells[int(n)]: tuple(Guess(form, float(weight)) for form, weight in found)
+            for n, found in lexeme.items()
+        }
+        for lexeme in raw["guesses"]
+    )
+    all_guesses = [guess for lexeme in guesses for found in lexeme.values() for guess in found]
+    texts = [
+        *cells,
+        *(form for forms in alternatives for form in forms),
+        *(guess.form for guess in all_guesses),
+    ]
     if not all(isinstance(text, str) for text in texts) or not all(alternatives):
         raise ValueError("a cell or form is no text")
     if not alternatives or len(set(cells)) < len(cells):
         raise ValueError("no form, or a cell that comes twice")
-    return Evidence(lexemes, cells)
+    if guesses and len(guesses) != len(lexemes):
+        raise ValueError("guesses for another number of lexemes")
+    if not all(0.0 < guess.weight < math.inf for guess in all_guesses):
+        raise ValueError("a guess whose weight is not positive")
+    return Evidence(lexemes, cells, guesses)
 
 
 def _filled(lexeme: Lexeme, candidates: Mapping[str, Sequence[Candidate]]) -> Lexeme:

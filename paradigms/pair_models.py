@@ -6,7 +6,7 @@ Public names: `PairModels`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,8 @@ from paradigms.evidence import Evidence
 
 MAX_EXAMPLES = 2_000
 MAX_BORROWED = 300
+GUESS_WEIGHT = 0.3
+"""How much a guess of probability 1 counts beside a given form."""
 MAX_SYMBOLS = 150_000_000
 """Symbols in the examples of the models kept, about a gigabyte with all that goes with them."""
 SYMBOLS_PER_MODEL = 2_000
@@ -42,6 +44,12 @@ class _Kept:
 
 def _size(model: RewriteModel | None) -> int:
     return SYMBOLS_PER_MODEL + (model.symbols_el.size if model else 0)
+
+
+def _thinned(lexemes: Sequence[int]) -> Sequence[int]:
+    """Return at most `MAX_EXAMPLES` of some lexemes, evenly spread."""
+    step = -(-len(lexemes) // MAX_EXAMPLES) or 1
+    return lexemes[::step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +114,26 @@ class PairModels:
         return sorted(pairs, key=lambda pair: (-similarity_c[evidence.position_of[pair[1]]], pair))
 
     def _examples(self, source: str, target: str) -> list[Example]:
-        lexemes_with = self.evidence.lexemes_with
-        both = sorted(lexemes_with[source] & lexemes_with[target])
-        step = -(-len(both) // MAX_EXAMPLES) or 1
+        """Return the pairs of forms of both cells; the source's may be guessed.
+
+        A guess teaches what the given form of another cell looks like. As a target it would teach
+        nothing but itself.
+        """
+        evidence = self.evidence
+        both = sorted(evidence.lexemes_with[source] & evidence.lexemes_with[target])
         examples = []
-        for number in both[::step]:
-            forms = self.evidence.lexemes[number]
+        for number in _thinned(both):
+            forms = evidence.lexemes[number]
             weight = 1.0 / (len(forms[source]) * len(forms[target]))
             examples += [Example(x, y, weight) for x in forms[source] for y in forms[target]]
+        if evidence.guesses:
+            one = sorted(evidence.lexemes_with[target] - evidence.lexemes_with[source])
+            for number in _thinned([n for n in one if evidence.guessed(n, source)]):
+                target_form = evidence.lexemes[number][target][0]
+                examples += [
+                    Example(guess.form, target_form, GUESS_WEIGHT * guess.weight)
+                    for guess in evidence.guessed(number, source)
+                ]
         return examples
 
     def _estimated(self, examples: list[Example]) -> RewriteModel | None:

@@ -17,9 +17,12 @@ from paradigms.layout import Completions, Layout
 from paradigms.tables import CANDIDATE_COLUMNS, candidate_rows
 
 
-def write_details(path: str | Path, layout: Layout, completions: Completions) -> None:
+def write_details(
+    path: str | Path, layout: Layout, completions: Completions, min_probability: float = 0.0
+) -> None:
     """Writes one line for each candidate, as TSV with the header `CANDIDATE_COLUMNS`.
 
+    Candidates of a hole that stays open, as its best is below `min_probability`, are listed too.
     Fields that hold a tab, a line end or a double quote are quoted as in CSV; probabilities have
     six decimals. The file appears whole or not at all.
 
@@ -28,7 +31,9 @@ def write_details(path: str | Path, layout: Layout, completions: Completions) ->
     """
     rows = [
         (lemma, cell, str(rank), form, f"{probability:.6f}", status)
-        for lemma, cell, rank, form, probability, status in candidate_rows(layout, completions)
+        for lemma, cell, rank, form, probability, status in candidate_rows(
+            layout, completions, min_probability
+        )
     ]
     write_atomically(path, joined_rows([CANDIDATE_COLUMNS, *rows]).encode("utf-8"))
 
@@ -37,12 +42,16 @@ def evaluation_table(evaluation: Evaluation) -> RichTable:
     """The scores with their names, one a row; shares in per cent."""
     scores = [
         ("holes", str(evaluation.holes)),
-        ("  without a form (wrong)", str(evaluation.missing)),
+        ("  left open (wrong)", str(evaluation.missing)),
         ("accuracy", _percent(evaluation.accuracy)),
         ("lexemes", str(evaluation.lexemes)),
         ("whole-paradigm accuracy", _percent(evaluation.whole_paradigm_accuracy)),
         ("mean edit distance", f"{evaluation.mean_edit_distance:.3f}"),
     ]
+    if evaluation.missing:
+        scores.append(("share left open", _percent(evaluation.share_open)))
+    if evaluation.missing and evaluation.filled_accuracy is not None:
+        scores.append(("accuracy where filled", _percent(evaluation.filled_accuracy)))
     if evaluation.candidate_accuracy is not None:
         scores.append(("gold among candidates", _percent(evaluation.candidate_accuracy)))
     if evaluation.calibration_error is not None:

@@ -10,20 +10,22 @@ Public names: `Source`, `sources_of_holes`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fsbp.arrays import FloatArray
 from fsbp.rewrite_model import RewriteModel
-from paradigms.evidence import LEMMA, Evidence
+from paradigms.evidence import LEMMA, STEM, Evidence
 from paradigms.language import Language
 from paradigms.pair_models import PairModels
 
 MAX_SOURCES = 3
 SIMILARITY_WEIGHT = 0.3
 FEW_EXAMPLES = 1
+SHARE = "direct: share of the commonest change"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,23 +74,45 @@ class _Ranking:
 
 
 def sources_of_holes(
-    given: Sequence[str], holes: Sequence[str], language: Language
+    given: Mapping[str, str], holes: Sequence[str], language: Language
 ) -> list[list[Source]]:
     """Return the sources of each hole; at least one where any cell is given.
 
     Args:
-        given: Cells with a form, the lemma among them if it is one.
+        given: Form by cell, the lemma among them if it is one, and the stem if it is guessed.
         holes: Cells to infer.
         language: That knows all these cells.
 
     Cost: O(given x holes), and the models asked for.
     """
     evidence, models = language.evidence, language.models
-    ranking = _ranking([cell for cell in given if cell != LEMMA], holes, evidence)
-    lemma = [LEMMA] if LEMMA in given else []
+    ranking = _ranking([cell for cell in given if cell not in (LEMMA, STEM)], holes, evidence)
+    lemma = [cell for cell in given if cell == LEMMA]
+    stem = [cell for cell in given if cell == STEM]
     return [
-        _sources(hole, number, ranking, lemma, evidence, models)
+        _featured(_sources(hole, number, ranking, lemma, stem, evidence, models), given)
         for number, hole in enumerate(holes)
+    ]
+
+
+def _featured(sources: list[Source], given: Mapping[str, str]) -> list[Source]:
+    """Return the sources with the features that depend on the other sources of the hole."""
+    direct = [source for source in sources if "direct" in source.feature_of]
+    repeats = Counter(given[source.cell] for source in direct)
+    best = max((source.feature_of[SHARE] for source in direct), default=0.0)
+    return [
+        replace(
+            source,
+            feature_of={
+                **source.feature_of,
+                "direct: one over sources": 1.0 / len(direct),
+                "direct: repeats another source": 1.0 - 1.0 / repeats[given[source.cell]],
+                "direct: share short of the best": best - source.feature_of[SHARE],
+            },
+        )
+        if "direct" in source.feature_of
+        else source
+        for source in sources
     ]
 
 
@@ -109,13 +133,16 @@ def _sources(
     number: int,
     ranking: _Ranking,
     lemma: Sequence[str],
+    stem: Sequence[str],
     evidence: Evidence,
     models: PairModels,
 ) -> list[Source]:
     regular = [ranking.cells[g] for g in ranking.most_regular(number)]
     nearest = [ranking.cells[g] for g in ranking.nearest(number)]
     sources = _direct([*regular, *lemma], hole, evidence, models)
-    if all(source.model.num_examples <= FEW_EXAMPLES for source in sources):
+    if not sources:
+        sources = _direct(stem, hole, evidence, models)
+    if all(source.model.total_weight <= FEW_EXAMPLES for source in sources):
         sources += _borrowed([*nearest, *lemma][:MAX_SOURCES], hole, evidence, models)
     copied = [*regular, *nearest, *lemma][:1]
     return sources + [Source(cell, models.copying, {"copying": 1.0}) for cell in copied]
@@ -133,10 +160,10 @@ def _direct(
             {
                 "direct": 1.0,
                 "direct: is the lemma": float(cell == LEMMA),
-                "direct: share of the commonest change": float(evidence.reliability(cell)[0][at]),
+                SHARE: float(evidence.reliability(cell)[0][at]),
                 "direct: similarity of features": _similarity(cell, hole, evidence),
-                "direct: log of examples": math.log(model.num_examples),
-                "direct: one over sources": 1.0 / len(known),
+                "direct: log of examples": math.log1p(model.total_weight),
+                "direct: guessed examples": _share_guessed(cell, hole, model, evidence),
             },
         )
         for cell, model in known
@@ -158,6 +185,12 @@ def _borrowed(
         for cell in cells
         if (model := models.borrowed(cell, hole))
     ]
+
+
+def _share_guessed(cell: str, hole: str, model: RewriteModel, evidence: Evidence) -> float:
+    """Return the share of a direct model's examples whose source is only guessed."""
+    both = len(evidence.lexemes_with[cell] & evidence.lexemes_with[hole])
+    return max(0.0, 1.0 - both / model.total_weight)
 
 
 def _similarity(first: str, second: str, evidence: Evidence) -> float:

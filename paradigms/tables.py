@@ -37,6 +37,7 @@ from paradigms.layout import (
     Layout,
     LemmaUse,
     Options,
+    is_open,
     long_layout,
     wide_layout,
 )
@@ -89,29 +90,32 @@ class Table:
         """The lexemes, in order of appearance."""
         return list(self.layout.lexemes)
 
-    def filled(self, completions: Completions) -> str:
+    def filled(self, completions: Completions, min_probability: float = 0.0) -> str:
         """The text of the table with every hole filled by its best candidate.
 
         Args:
             completions: For each lexeme, in order, its holes' candidates, best first.
+            min_probability: 0 to 1; a hole whose best candidate has less stays as it is.
 
         Raises:
-            ValueError: A hole has no candidate.
+            ValueError: A hole has no candidate, or the probability is out of range.
         """
         spans = {}
-        for (row, column), form in self.layout.fillings(completions).items():
+        for (row, column), form in self.layout.fillings(completions, min_probability).items():
             field = self.records[row].fields[column]
             spans[field.start, field.end] = self._written(form, self.text[field.start : field.end])
         return replaced(self.text, spans)
 
-    def write(self, path: str | Path, completions: Completions) -> None:
+    def write(
+        self, path: str | Path, completions: Completions, min_probability: float = 0.0
+    ) -> None:
         """Writes the filled table; the file appears whole or not at all.
 
         Raises:
-            ValueError: A hole has no candidate.
+            ValueError: A hole has no candidate, or the probability is out of range.
             OSError: The file cannot be written.
         """
-        write_atomically(path, self.filled(completions).encode("utf-8"))
+        write_atomically(path, self.filled(completions, min_probability).encode("utf-8"))
 
     def _written(self, form: str, hole: str) -> str:
         """The form as a field of this file, in quotes if the hole was.
@@ -202,6 +206,7 @@ def completed_frame(
     lemma: LemmaUse = "form",
     alternatives: str | None = None,
     extra: Collection[str] = (),
+    min_probability: float = 0.0,
 ) -> pd.DataFrame:
     """A copy of the frame with every hole filled; index, columns and given cells are unchanged.
 
@@ -211,14 +216,15 @@ def completed_frame(
         lemma: As for `frame_to_lexemes`.
         alternatives: As for `frame_to_lexemes`.
         extra: As for `frame_to_lexemes`.
+        min_probability: 0 to 1; a hole whose best candidate has less stays as it is.
 
     Raises:
         TableError: The frame is no table.
-        ValueError: A hole has no candidate.
+        ValueError: A hole has no candidate, or the probability is out of range.
     """
     layout = _frame_layout(frame, Options(lemma, alternatives, tuple(extra)))
     complete = _with_lemma_column(frame)
-    for column, forms in _forms_by_column(layout.fillings(completions)).items():
+    for column, forms in _forms_by_column(layout.fillings(completions, min_probability)).items():
         values = complete.iloc[:, column].to_list()
         for row, form in forms.items():
             values[row] = form
@@ -230,11 +236,12 @@ def completed_frame(
 
 
 def candidate_rows(
-    layout: Layout, completions: Completions
+    layout: Layout, completions: Completions, min_probability: float = 0.0
 ) -> Iterator[tuple[str, str, int, str, float, str]]:
     """One row for each candidate, under `CANDIDATE_COLUMNS`, in reading order.
 
-    Given forms have probability 1 and status ``given``; candidates for holes are ``predicted``.
+    Given forms have probability 1 and status ``given``; candidates for holes are ``predicted``, or
+    ``open`` where the best of them has less than `min_probability`, so that the hole stays.
     """
     spell = layout.spelling.spell
     for lexeme, candidates_of in zip(layout.lexemes, completions, strict=True):
@@ -242,9 +249,11 @@ def candidate_rows(
         for cell, forms in lexeme.cells.items():
             for rank, form in enumerate(forms, start=1):
                 yield key, spell(cell), rank, spell(form), 1.0, "given"
-            for rank, candidate in enumerate(() if forms else candidates_of[cell], start=1):
+            candidates = () if forms else candidates_of[cell]
+            status = "open" if candidates and is_open(candidates, min_probability) else "predicted"
+            for rank, candidate in enumerate(candidates, start=1):
                 form = spell(candidate.form)
-                yield key, spell(cell), rank, form, candidate.probability, "predicted"
+                yield key, spell(cell), rank, form, candidate.probability, status
 
 
 def candidates_frame(
@@ -254,10 +263,12 @@ def candidates_frame(
     lemma: LemmaUse = "form",
     alternatives: str | None = None,
     extra: Collection[str] = (),
+    min_probability: float = 0.0,
 ) -> pd.DataFrame:
     """All candidates, one a row, under `CANDIDATE_COLUMNS`; arguments as `completed_frame`."""
     layout = _frame_layout(frame, Options(lemma, alternatives, tuple(extra)))
-    return pd.DataFrame(candidate_rows(layout, completions), columns=list(CANDIDATE_COLUMNS))
+    rows = candidate_rows(layout, completions, min_probability)
+    return pd.DataFrame(rows, columns=list(CANDIDATE_COLUMNS))
 
 
 def _unimorph_table(text: str, name: str, options: Options) -> Table:

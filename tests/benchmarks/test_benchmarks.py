@@ -45,7 +45,9 @@ def test_sigmorphon2017(tmp_path: Path) -> None:
     found = report("sigmorphon2017.py", "--data", str(tmp_path), "--jobs", "1", "--compare-lemma")
     assert list(found["languages"]) == ["german"]
     assert found["languages"]["german"]["holes"] == 2
-    assert found["macro"]["accuracy"] == 100
+    assert found["macro"]["accuracy"] == found["macro"]["coverage"] == 100
+    assert found["languages"]["german"]["baseline"] == found["macro"]["baseline"] == 100
+    assert found["below_baseline"] == []
     assert found["against_lemma_only"]["margin"] >= 0
     assert found["peak_mebibytes"] > 0
     assert found["messages"] == "kbest"
@@ -66,6 +68,7 @@ def test_pcfp(tmp_path: Path) -> None:
     found = report("pcfp.py", "--data", str(tmp_path), "--n", "2", "--jobs", "1")
     assert found["shown"]["2"]["de.N"]["holes"] == 3
     assert found["shown"]["2"]["de.N"]["accuracy"] == 100
+    assert found["shown"]["2"]["de.N"]["coverage"] == found["pooled"]["2"]["coverage"] == 100
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+from fractions import Fraction
 from functools import cache
 from math import comb
 
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from fsbp.metrics import (
     calibration_error,
+    coverage_at_precision,
     edit_distance,
     exact_match,
     mean_reciprocal_rank,
@@ -75,6 +77,46 @@ def test_calibrated_predictions_have_a_small_error():
 def test_calibration_needs_pairs(prob, correct, bins):
     with pytest.raises(ValueError, match="probabilities"):
         calibration_error(prob, correct, bins)
+
+
+def coverage_by_thresholds(pairs, precision):
+    """The share kept at the best of all thresholds, one list of outcomes for each."""
+    kept = ([right for prob, right in pairs if prob >= bound] for bound, _ in pairs)
+    sizes = [len(each) for each in kept if Fraction(sum(each), len(each)) >= precision]
+    return max(sizes, default=0) / len(pairs)
+
+
+@quick
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0]), st.booleans()), min_size=1),
+    st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(3, 4), Fraction(19, 20), Fraction(1)]),
+)
+def test_coverage_is_that_of_the_best_threshold(pairs, precision):
+    probs, outcomes = zip(*pairs, strict=True)
+    assert coverage_at_precision(probs, outcomes, float(precision)) == coverage_by_thresholds(
+        pairs, precision
+    )
+
+
+def test_coverage_by_hand():
+    one_in_twenty_wrong = [True] * 19 + [False]
+    assert coverage_at_precision(np.linspace(1, 0.5, 20), one_in_twenty_wrong) == 1.0
+    assert coverage_at_precision([0.9, 0.8, 0.8, 0.7], [True, True, False, True]) == 0.25
+    assert coverage_at_precision([0.9, 0.5], [False, True]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("prob", "correct", "precision", "message"),
+    [
+        ([], [], 0.5, "probabilities"),
+        ([0.5], [], 0.5, "outcomes"),
+        ([0.5], [True], 1.5, "precision"),
+        ([np.nan], [True], 0.5, "NaN"),
+    ],
+)
+def test_coverage_needs_ordered_pairs(prob, correct, precision, message):
+    with pytest.raises(ValueError, match=message):
+        coverage_at_precision(prob, correct, precision)
 
 
 def test_bootstrap_of_a_clear_and_of_no_difference():

@@ -20,15 +20,23 @@ class FakeModel:
     """Completes every hole with the lemma (or key) and the cell; remembers how it was called."""
 
     calls: ClassVar[list[tuple[str, object]]] = []
+    fit_jobs: ClassVar[list[int]] = []
 
     lemma: str = "form"
     adapt: bool = True
     seed: int = 0
+    sweeps: int = 1
     learned: list[str] = field(default_factory=list)
 
-    def fit(self, lexemes: Sequence[Lexeme]) -> FakeModel:
+    def fit(
+        self,
+        lexemes: Sequence[Lexeme],
+        jobs: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> FakeModel:
         self.learned = [lexeme.key for lexeme in lexemes]
         self.calls.append(("fit", (self.lemma, self.learned)))
+        self.fit_jobs.append(jobs)
         return self
 
     def complete_lexemes(
@@ -68,6 +76,7 @@ def fake_model(monkeypatch: pytest.MonkeyPatch) -> type[FakeModel]:
     """The command line with the stand-in for a model; returns its class."""
     monkeypatch.setattr(cli, "ParadigmModel", FakeModel)
     monkeypatch.setattr(FakeModel, "calls", [])
+    monkeypatch.setattr(FakeModel, "fit_jobs", [])
     return FakeModel
 
 

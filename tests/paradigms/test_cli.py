@@ -61,6 +61,13 @@ def test_complete_uses_a_saved_model(
     assert fake_model.calls[-1] == ("complete", (adapts, 1, False))
 
 
+@pytest.mark.usefixtures("holes")
+def test_learning_uses_the_processes_too(run: Run, fake_model: type) -> None:
+    assert run("complete", "holes.csv", "-o", "full.csv", "--jobs", "3").exit_code == 0
+    assert run("train", "holes.csv", "-o", "m.zip", "--jobs", "2").exit_code == 0
+    assert fake_model.fit_jobs == [3, 2]
+
+
 def test_a_table_without_holes_is_copied_without_learning(run: Run, fake_model: type) -> None:
     Path("t.csv").write_bytes(b"\xef\xbb\xbflemma,SG\r\nTag,Tag\r\n")
     assert run("complete", "t.csv", "-o", "t.csv").exit_code == 0
@@ -79,6 +86,51 @@ def test_table_options_are_obeyed(run: Run, fake_model: type) -> None:
         ["7", "SG", "1", "a"],
         ["7", "SG", "2", "b"],
     ]
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_holes_stay_where_the_likeliest_form_is_too_improbable(run: Run) -> None:
+    table = 'lemma,SG,PL,class\r\nTag,Tag,Tage,m\r\nWeg,Weg," ",m\r\n'
+    Path("holes.csv").write_bytes(table.encode())
+    arguments = ("complete", "holes.csv", "-o", "full.csv", "--details", "d.tsv")
+    result = run(*arguments, "--min-probability", "0.75")
+    assert (result.exit_code, result.output) == (0, "")
+    assert "Weg+PL" in Path("full.csv").read_text()
+    assert "\topen" not in Path("d.tsv").read_text()
+
+    result = run(*arguments, "--min-probability", "0.76")
+    assert result.exit_code == 0
+    assert result.output == (
+        "0 holes filled in 2 lexemes, written to full.csv;"
+        " 1 left open: their likeliest form has a probability below 0.76\n"
+    )
+    assert Path("full.csv").read_bytes() == table.encode()
+    assert [line.split("\t") for line in Path("d.tsv").read_text().splitlines()[-2:]] == [
+        ["Weg", "PL", "1", "Weg+PL", "0.750000", "open"],
+        ["Weg", "PL", "2", "other", "0.200000", "open"],
+    ]
+
+
+@pytest.mark.usefixtures("fake_model", "holes")
+@pytest.mark.parametrize("text", ["-0.1", "1.01", "95", "nan", "inf", "much", "", "0,9"])
+def test_a_probability_out_of_range_is_refused(run: Run, text: str) -> None:
+    result = run("complete", "holes.csv", "-o", "x", f"--min-probability={text}")
+    assert result.exit_code == 2
+    assert f"'{text}' is no number from 0 to 1; write 95 % as 0.95." in result.output
+    assert not Path("x").exists()
+
+
+@pytest.mark.usefixtures("fake_model", "holes")
+def test_evaluate_tells_the_open_holes_from_the_filled(run: Run) -> None:
+    run("complete", "holes.csv", "-o", "full.csv", "--details", "d.tsv", "--min-probability", "1")
+    Path("gold.csv").write_text("lemma,SG,PL\nWeg,Weg,Weg+PL\nTag,Tag,Tage\n")
+    arguments = ("evaluate", "full.csv", "--gold", "gold.csv", "--details", "d.tsv", "--json")
+    scores = json.loads(run(*arguments).output)
+    assert (scores["share_open"], scores["accuracy"], scores["filled_accuracy"]) == (0.25, 0.75, 1)
+    scores = json.loads(run(*arguments, "--covered", "holes.csv").output)
+    assert (scores["share_open"], scores["accuracy"], scores["filled_accuracy"]) == (1, 0, None)
+    assert scores["candidate_accuracy"] == 1
+    assert scores["calibration_error"] is None
 
 
 @pytest.mark.usefixtures("fake_model", "holes")
@@ -121,7 +173,7 @@ def test_evaluate_prints_scores_and_json(run: Run) -> None:
     arguments = ("evaluate", "full.csv", "--gold", "gold.tsv", "--details", "d.tsv")
     result = run(*arguments, "--covered", "holes.csv")
     assert result.exit_code == 0
-    assert "accuracy                  100.00 %" in result.output
+    assert "accuracy                 100.00 %" in result.output
     scores = json.loads(run(*arguments, "--json").output)
     assert scores["holes"] == 3
     assert scores["by_cell"] == {"PL": 1.0, "SG": 0.5}

@@ -21,6 +21,8 @@ def test_without_a_covered_table_every_gold_cell_counts() -> None:
     scores = evaluate(COMPLETED, GOLD)
     assert (scores.holes, scores.missing, scores.lexemes) == (5, 1, 3)
     assert scores.accuracy == pytest.approx(3 / 5)
+    assert scores.share_open == pytest.approx(1 / 5)
+    assert scores.filled_accuracy == pytest.approx(3 / 4)
     assert scores.whole_paradigm_accuracy == pytest.approx(1 / 3)
     assert scores.mean_edit_distance == pytest.approx((2 + 3) / 5)
     assert scores.by_cell == {"SG": pytest.approx(2 / 3), "PL": 0.5}

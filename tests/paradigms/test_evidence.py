@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paradigms.evidence import LEMMA, Evidence, forms_of, tags_of
+from paradigms.evidence import LEMMA, STEM, Evidence, Guess, forms_of, tags_of
 from paradigms.lexemes import Lexeme
 
 TAG = Lexeme("Tag", "Tag", {"N;NOM;SG": ("Tag",), "N;NOM;PL": ("Tage",), "N;GEN;SG": ()})
@@ -90,3 +90,82 @@ def test_reliability_of_a_cell() -> None:
 def test_costs_come_from_the_forms() -> None:
     lexemes = [Lexeme("1", None, {"A": ("banana", "mama"), "B": ("salat", "kanal", "gala")})]
     assert Evidence.from_lexemes(lexemes).costs.vowels == {"a"}
+
+
+# Guesses
+
+PAIRS = [("Tag", "Tage"), ("Weg", "Wege"), ("", "Frauen"), ("Haus", ""), ("", "Stege")]
+GUESSES: list[dict[str, tuple[Guess, ...]]] = [
+    {},
+    {},
+    {"SG": (Guess("Frau", 0.6), Guess("Fraue", 0.4))},
+    {"PL": (Guess("Hause", 0.9),)},
+    {"SG": ()},
+]
+
+
+def numbers() -> Evidence:
+    """Return the evidence of singulars and plurals, some of which are holes."""
+    return Evidence.from_lexemes(
+        [
+            Lexeme(str(n), None, {"SG": (sg,) if sg else (), "PL": (pl,) if pl else ()})
+            for n, (sg, pl) in enumerate(PAIRS)
+        ]
+    )
+
+
+def test_guesses_stand_beside_what_is_given() -> None:
+    evidence, guessed = numbers(), numbers().guessing(GUESSES)
+    assert guessed.guessed(2, "SG") == (Guess("Frau", 0.6), Guess("Fraue", 0.4))
+    assert guessed.guessed(2, "PL") == guessed.guessed(0, "SG") == evidence.guessed(2, "SG") == ()
+    assert guessed.lexemes == evidence.lexemes
+    assert guessed.cells == evidence.cells
+    assert guessed.forms == evidence.forms
+    assert guessed.lexemes_with == evidence.lexemes_with
+    assert guessed.guessing([{}] * len(PAIRS)).guessed(2, "SG") == (), "other ones replace them"
+
+
+def test_a_guess_tells_how_reliable_its_cell_is_as_a_source() -> None:
+    """Given Tag, Weg: two changes agree; the guess of Frau makes it two of three."""
+    at = {cell: n for n, cell in enumerate(numbers().cells)}
+    share_c, count_c = numbers().reliability("SG")
+    assert (share_c[at["PL"]], count_c[at["PL"]]) == (1.0, 2)
+    share_c, count_c = numbers().guessing(GUESSES).reliability("SG")
+    assert (share_c[at["PL"]], count_c[at["PL"]]) == (pytest.approx(2 / 3), 3)
+    assert count_c[at["SG"]] == 3, "what is guessed is no target, not even its own"
+    share_c, count_c = numbers().guessing(GUESSES).reliability("PL")
+    assert (share_c[at["SG"]], count_c[at["SG"]]) == (1.0, 3)
+
+
+def test_a_given_form_outdoes_a_guess() -> None:
+    guessed = numbers().guessing([{"SG": (Guess("xyz", 1.0),)}, {}, {}, {}, {}])
+    for cell in ("SG", "PL"):
+        for found, expected in zip(
+            guessed.reliability(cell), numbers().reliability(cell), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_stems_are_a_cell_of_guesses() -> None:
+    guessed = numbers().guessing([{}, {}, {STEM: (Guess("Frau", 1.0),)}, {}, {}])
+    assert guessed.cells == (STEM, "PL", "SG")
+    assert guessed.lexemes_with[STEM] == frozenset()
+    assert guessed.reliability(STEM)[1].tolist() == [0, 1, 0]
+    assert guessed.similarity_cc[0].tolist() == [1.0, 0.0, 0.0]
+    assert guessed.guessing([{}] * len(PAIRS)).cells == ("PL", "SG")
+    lemmas = guessed.joined(Evidence.from_lexemes([TAG]))
+    assert lemmas.cells[:2] == (STEM, LEMMA)
+
+
+def test_joined_evidence_keeps_the_guesses_of_both() -> None:
+    other = Evidence.from_lexemes([TAG])
+    more = other.guessing([{"N;GEN;SG": (Guess("Tags", 0.5),)}])
+    guessed = numbers().guessing(GUESSES)
+    assert guessed.joined(other).guesses == (*GUESSES, {})
+    assert other.joined(guessed).guesses == ({}, *GUESSES)
+    assert guessed.joined(more).guesses == (*GUESSES, *more.guesses)
+    assert numbers().joined(other).guesses == ()
+    for joined in (guessed.joined(more), more.joined(guessed)):
+        at = {cell: n for n, cell in enumerate(joined.cells)}
+        assert joined.reliability("SG")[1][at["PL"]] == 3
+        assert joined.reliability("N;GEN;SG")[1][at["N;NOM;PL"]] == 1

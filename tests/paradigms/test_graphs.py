@@ -18,7 +18,7 @@ from fsbp.inference.propagation import infer
 from fsbp.messages.kbest import KBest
 from fsbp.opinions import Opinion
 from fsbp.variables import Acceptor
-from paradigms.evidence import LEMMA, Evidence, forms_of
+from paradigms.evidence import LEMMA, STEM, Evidence, Guess, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.graphs import completion_graph
 from paradigms.language import Language
@@ -183,3 +183,70 @@ def test_the_lemma_is_evidence() -> None:
     beliefs = infer(graph, KBest()).beliefs
     best = [beliefs[cell].kbest(1)[0][0] for cell in CELLS]
     assert best == ["Steg", "Stegs", "Stege", "Stegen"]
+
+
+# Stems
+
+STEMS = (Guess("tol", 0.6), Guess("to", 0.3), Guess("tolv", 0.1))
+
+
+@pytest.fixture(scope="module")
+def stem_language() -> Language:
+    """One form for each lexeme, but for one with two."""
+    shown = [("A", "kata"), ("B", "molim"), ("C", "sirok"), ("B", "pelim"), ("C", "darok")]
+    tables = [{cell: (form,)} for cell, form in shown]
+    tables.append({"A": ("nuda",), "D": ("nudesh",)})
+    stems = ["kat", "mol", "sir", "pel", "dar", "nud"]
+    evidence = Evidence.from_lexemes(
+        [Lexeme(stem, None, table) for stem, table in zip(stems, tables, strict=True)]
+    )
+    return language_of(evidence.guessing([{STEM: (Guess(stem, 1.0),)} for stem in stems]))
+
+
+def test_a_guessed_stem_is_summed_over(stem_language: Language) -> None:
+    found = completion_graph({"A": ("tola",)}, ["B"], stem_language, STEMS).graph
+    assert found.evidence == {"A": "tola"}
+    (stem,) = {variable.name for variable in found.variables} - {"A", "B"}
+    belief = dict(infer(found, KBest(k=1000), queries=["B"]).beliefs["B"].kbest(1000))
+    table = log_scores(found, {stem: [guess.form for guess in STEMS], "B": tuple(belief)})
+    score_n = np.logaddexp.reduce(table, axis=0)
+    expected = np.exp(score_n - np.logaddexp.reduce(score_n))
+    np.testing.assert_allclose(list(belief.values()), expected, atol=1e-9)
+    assert max(belief, key=belief.__getitem__) == "tolim"
+    assert "toim" in belief
+
+
+def test_guesses_about_a_stem_count_by_their_weights(stem_language: Language) -> None:
+    for stems in (STEMS, [Guess(guess.form, 0.5 * guess.weight) for guess in STEMS]):
+        graph = completion_graph({"A": ("tola",)}, ["B"], stem_language, stems).graph
+        (prior,) = (
+            factor
+            for factor in graph.factors
+            if isinstance(factor, AcceptorFactor) and factor.variables[0].name not in {"A", "B"}
+        )
+        (variable,) = prior.variables
+        for guess in STEMS:
+            assert prior.log_score({variable: guess.form}) == pytest.approx(math.log(guess.weight))
+
+
+def test_each_hole_has_a_stem_of_its_own(stem_language: Language) -> None:
+    holes = ["B", "C"]
+    graph = completion_graph({"A": ("tola",)}, holes, stem_language, STEMS).graph
+    assert graph.is_forest
+    assert len(graph.variables) == 5
+    together = infer(graph, KBest(), queries=holes).beliefs
+    for hole, form in (("B", "tolim"), ("C", "tolok")):
+        alone = completion_graph({"A": ("tola",)}, [hole], stem_language, STEMS).graph
+        expected = infer(alone, KBest(), queries=[hole]).beliefs[hole].kbest(5)
+        assert together[hole].kbest(5) == expected
+        assert expected[0][0] == form
+
+
+def test_stems_are_for_holes_that_no_given_cell_explains(stem_language: Language) -> None:
+    """Cell D has been seen with A: there is a change to learn from."""
+    with_stems, without = (
+        completion_graph({"A": ("tola",)}, ["D"], stem_language, stems) for stems in (STEMS, ())
+    )
+    assert {variable.name for variable in with_stems.graph.variables} == {"A", "D"}
+    assert with_stems.log_novelty == without.log_novelty
+    assert infer(with_stems.graph, KBest()).beliefs["D"].kbest(1)[0][0] == "tolesh"

@@ -41,7 +41,7 @@ def test_pair_models_are_those_of_the_evidence_and_kept() -> None:
     language = Language.of(EVIDENCE, Weights.shipped(), form_acceptor(EVIDENCE))
     model = language.models.direct("SG", "PL")
     assert model is not None
-    assert model.num_examples == len(EVIDENCE.lexemes)
+    assert model.total_weight == len(EVIDENCE.lexemes)
     assert language.models.direct("SG", "PL") is model
     other = Language.of(EVIDENCE, Weights.shipped(), language.forms)
     assert other.models.direct("SG", "PL") is not model, "each language has its own"

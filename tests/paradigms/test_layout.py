@@ -108,6 +108,18 @@ def test_fillings_take_given_forms_first_and_follow_the_spelling() -> None:
     assert layout.fillings(completions) == {(0, 1): "e\u0301", (2, 1): "o\u0308", (3, 1): "o\u0308"}
 
 
+def test_improbable_fillings_are_left_out() -> None:
+    grid = long_grid(("x", "", "PL"), ("x", "e", "PL"), ("y", "", "PL"), ("z", "", "PL"))
+    layout = long_layout(grid, COLUMNS, Options())
+    completions = [{}, {"PL": [Candidate("o", 0.5)]}, {"PL": [Candidate("a", 0.4)]}]
+    assert layout.fillings(completions, 0.5) == {(0, 1): "e", (2, 1): "o"}
+    assert layout.fillings(completions, 1.0) == {(0, 1): "e"}
+    with pytest.raises(ValueError, match="expected 0 to 1"):
+        layout.fillings(completions, 1.5)
+    with pytest.raises(ValueError, match="expected 0 to 1"):
+        layout.fillings(completions, float("nan"))
+
+
 def test_a_hole_without_candidates_is_an_error() -> None:
     layout = long_layout(long_grid(("x", "", "PL")), COLUMNS, Options())
     with pytest.raises(ValueError, match="no candidate for PL of x"):

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from fsbp.inference.propagation import infer
 from fsbp.messages.kbest import KBest
-from paradigms.completer import Completer
+from paradigms.completer import Completer, completions_of
 from paradigms.evidence import LEMMA, Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.graphs import completion_graph
 from paradigms.language import Language
 from paradigms.learning import Hole, learned_weights, objective, simulated_holes
 from paradigms.lexemes import Lexeme
+from paradigms.model import ParadigmModel
+from paradigms.sweeps import Completions, Stems, guessed_evidence
 from paradigms.weights import FEATURES, Weights
 
 CELLS = ("N;NOM;SG", "N;GEN;SG", "N;NOM;PL", "N;DAT;PL")
@@ -35,12 +37,26 @@ EVERYTHING = KBest(k=10_000)
 
 def lexeme(forms: Sequence[str], lemma: str | None) -> Lexeme:
     cells = {cell: (form,) if form else () for cell, form in zip(CELLS, forms, strict=True)}
-    return Lexeme(forms[0], lemma, {**cells, "N;INS;PL": ()})
+    return Lexeme(forms[0], lemma, cells)
 
 
-def evidence_with(last: Lexeme) -> Evidence:
-    """Return the evidence of all tables and one more lexeme."""
-    return Evidence.from_lexemes([*(lexeme(forms, forms[0]) for forms in TABLES), last])
+KNOWN = [lexeme(forms, forms[0]) for forms in TABLES]
+PARTIAL = [
+    Lexeme("Gans", "Gans", {**lexeme(("Gans", "", "Gänse", ""), "Gans").cells, "N;INS;PL": ()}),
+    lexeme(("", "", "", "Wänden"), None),
+    lexeme(("", "", "Bänke", ""), None),
+]
+
+
+def evidence_with(lexemes: Sequence[Lexeme], sweeps: int) -> Evidence:
+    """Return the evidence of all tables and some lexemes with holes, swept over as they are."""
+    evidence = Evidence.from_lexemes(KNOWN).joined(Evidence.from_lexemes(lexemes))
+    forms = form_acceptor(evidence)
+
+    def completions(known: Evidence, stems: Stems) -> Completions:
+        return completions_of(Completer(known, Weights.shipped(), forms), lexemes, stems=stems)
+
+    return guessed_evidence(evidence, lexemes, sweeps, completions)
 
 
 class Showing(np.random.Generator):
@@ -143,9 +159,11 @@ def test_a_larger_penalty_gives_smaller_weights() -> None:
 
 
 def test_learning_on_tables_improves_on_no_weights_at_all() -> None:
-    known = evidence_with(lexeme(("Laus", "Laus", "Läuse", "Läusen"), "Laus"))
+    known = [*KNOWN, lexeme(("Laus", "Laus", "Läuse", "Läusen"), "Laus")]
     rng = np.random.default_rng(5)
-    holes = simulated_holes(known, range(len(known.lexemes)), 0.4, 10, rng)
+    holes = [
+        hole for n in range(len(known)) for hole in simulated_holes(known, [n], [], 0.4, 10, 0, rng)
+    ]
     learned = learned_weights(holes, penalty=0.01)
     losses = [objective(w, holes, 0.0)[0] for w in (learned.theta, np.zeros(len(FEATURES)))]
     assert losses[0] < 0.7 * losses[1]
@@ -154,18 +172,22 @@ def test_learning_on_tables_improves_on_no_weights_at_all() -> None:
 # Simulated holes
 
 
+@pytest.mark.parametrize("sweeps", [0, 1])
 @pytest.mark.parametrize("lemma", ["Laus", None])
 @pytest.mark.parametrize(
     "shown", [(True, False, False, False), (False, False, True, True), (True, True, True, False)]
 )
-def test_learning_and_inference_agree(shown: tuple[bool, ...], lemma: str | None) -> None:
+def test_learning_and_inference_agree(
+    shown: tuple[bool, ...], lemma: str | None, sweeps: int
+) -> None:
     forms = ("Laus", "Laus", "Läuse", "Läusen")
-    full = evidence_with(lexeme(forms, lemma))
-    holes = simulated_holes(full, [LAST], 0.5, 10, Showing(*shown))
+    complete = [*KNOWN, lexeme(forms, lemma)]
+    holes = simulated_holes(complete, [LAST], PARTIAL, 0.5, 10, sweeps, Showing(*shown))
     hidden = [cell for cell, visible in zip(CELLS, shown, strict=True) if not visible]
     partial = lexeme([f if v else "" for f, v in zip(forms, shown, strict=True)], lemma)
-    known = evidence_with(partial)
-    for weights in (Weights.shipped(), Weights(np.linspace(-0.4, 0.6, len(FEATURES)))):
+    known = evidence_with([partial, *PARTIAL], sweeps)
+    assert any(known.guesses) is (sweeps > 0)
+    for weights in (Weights.shipped(), Weights(np.linspace(0.6, -0.4, len(FEATURES)))):
         language = Language.of(known, weights, form_acceptor(known))
         graph = completion_graph(forms_of(partial), hidden, language)
         beliefs = infer(graph.graph, EVERYTHING, queries=hidden).beliefs
@@ -187,11 +209,40 @@ def test_learning_and_inference_agree(shown: tuple[bool, ...], lemma: str | None
             )
 
 
-def test_hidden_forms_are_never_seen() -> None:
+@pytest.mark.parametrize("sweeps", [0, 1])
+def test_holes_are_swept_over_as_when_tables_are_completed(sweeps: int) -> None:
+    forms, shown = ("Laus", "Laus", "Läuse", "Läusen"), (False, False, True, False)
+    complete = [*KNOWN, lexeme(forms, None)]
+    holes = simulated_holes(complete, [LAST], PARTIAL, 0.5, 10, sweeps, Showing(*shown))
+    partial = lexeme(("", "", "Läuse", ""), None)
+    model = ParadigmModel(sweeps=sweeps).fit(KNOWN)
+    (completions, *_) = model.complete_lexemes([partial, *PARTIAL])
+    for hole, candidates in zip(holes, completions.values(), strict=True):
+        *listed, _ = row_probabilities(hole, model.weights)
+        assert candidates[0].probability == pytest.approx(max(listed), abs=1e-9)
+
+
+def test_lexemes_with_holes_of_their_own_are_learned_from() -> None:
+    forms, shown = ("Laus", "Laus", "Läuse", "Läusen"), (True, False, False, True)
+    examples, guessed = [], []
+    for partial, sweeps in (([], 0), (PARTIAL, 0), (PARTIAL, 1)):
+        complete = [*KNOWN, lexeme(forms, None)]
+        holes = simulated_holes(complete, [LAST], partial, 0.5, 10, sweeps, Showing(*shown))
+        features = np.concatenate([hole.feature_cf for hole in holes])
+        examples.append(features[:, FEATURES.index("direct: log of examples")].max())
+        guessed.append(features[:, FEATURES.index("direct: guessed examples")].max())
+    assert examples[0] < examples[1] < examples[2]
+    assert guessed[0] == guessed[1] == 0.0 < guessed[2]
+
+
+@pytest.mark.parametrize("sweeps", [0, 1])
+def test_hidden_forms_are_never_seen(sweeps: int) -> None:
     shown = (True, False, True, False)
     forms, others = ("Laus", "Laus", "Läuse", "Läusen"), ("Laus", "XQ", "Läuse", "zzÿ")
     found, twin = (
-        simulated_holes(evidence_with(lexeme(each, "Laus")), [LAST], 0.5, 10, Showing(*shown))
+        simulated_holes(
+            [*KNOWN, lexeme(each, "Laus")], [LAST], PARTIAL, 0.5, 10, sweeps, Showing(*shown)
+        )
         for each in (forms, others)
     )
     assert len(found) == len(twin) == 2
@@ -201,23 +252,27 @@ def test_hidden_forms_are_never_seen() -> None:
 
 
 def test_hidden_cells_are_drawn_at_the_rate_asked_for() -> None:
-    known = evidence_with(lexeme(TABLES[0], "Tag"))
+    known = [*KNOWN, KNOWN[0]]
     rng = np.random.default_rng(6)
     numbers = [n for n in range(LAST) for _ in range(20)]
-    holes = simulated_holes(known, numbers, 0.7, 10, rng)
+    holes = simulated_holes(known, numbers, [], 0.7, 10, 0, rng)
     assert 0.2 < len(holes) / (len(numbers) * len(CELLS)) < 0.4
-    assert simulated_holes(known, range(LAST), 1.0, 10, rng) == []
+    assert simulated_holes(known, range(LAST), [], 1.0, 10, 0, rng) == []
+    assert simulated_holes(known, range(LAST), [], 1.0, 10, 1, rng) == []
 
 
 def test_each_lexeme_counts_once() -> None:
-    known = evidence_with(lexeme(TABLES[0], "Tag"))
+    known = [*KNOWN, KNOWN[0]]
     for at_most in (1, 3, 10):
-        holes = simulated_holes(known, range(LAST), 0.0, at_most, np.random.default_rng(7))
+        rng = np.random.default_rng(7)
+        holes = simulated_holes(known, range(LAST), PARTIAL, 0.0, at_most, 0, rng)
         assert len(holes) == LAST * min(at_most, len(CELLS))
         assert sum(hole.weight for hole in holes) == pytest.approx(LAST)
 
 
-def test_lexemes_left_with_nothing_are_passed_over() -> None:
-    known = Evidence.from_lexemes([lexeme(forms, None) for forms in TABLES])
-    assert LEMMA not in known.cells
-    assert simulated_holes(known, range(LAST), 0.0, 10, np.random.default_rng(8)) == []
+@pytest.mark.parametrize("sweeps", [0, 1])
+def test_lexemes_left_with_nothing_are_passed_over(sweeps: int) -> None:
+    known = [lexeme(forms, None) for forms in [*TABLES, TABLES[0]]]
+    assert LEMMA not in Evidence.from_lexemes(known).cells
+    rng = np.random.default_rng(8)
+    assert simulated_holes(known, range(LAST), [], 0.0, 10, sweeps, rng) == []

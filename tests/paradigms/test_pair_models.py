@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 import pytest
 
+from fsbp.rewrite_model import Example
 from paradigms import pair_models
-from paradigms.evidence import LEMMA, Evidence
+from paradigms.evidence import LEMMA, Evidence, Guess
 from paradigms.lexemes import Lexeme
 from paradigms.pair_models import PairModels
 
@@ -37,7 +39,7 @@ def test_direct_models_see_lexemes_with_both_cells() -> None:
             {"SG": "Tag", "PL": "Tage"}, {"SG": "Weg", "PL": ()}, {"PL": "Leute"}, {"DU": "x"}
         )
     )
-    assert models.direct("SG", "PL").num_examples == 1
+    assert models.direct("SG", "PL").total_weight == 1
     assert best(models, "SG", "PL", "Weg") == "Wege"
     assert best(models, "PL", "SG", "Wege") == "Weg"
     assert models.direct("SG", "DU") is None
@@ -47,7 +49,7 @@ def test_alternatives_share_a_lexeme() -> None:
     table = {"SG": "Bau", "PL": ("Bauten", "Baue")}
     alone = PairModels(evidence_of({"SG": "Tag", "PL": "Tage"})).direct("SG", "PL")
     model = PairModels(evidence_of(table)).direct("SG", "PL")
-    assert model.num_examples == 2
+    assert model.total_weight == alone.total_weight == 1
     probability_of = model.distribution("Bau")
     assert probability_of["Bauten"] == pytest.approx(probability_of["Baue"])
     assert probability_of["Baue"] < alone.distribution("Tag")["Tage"]
@@ -89,7 +91,7 @@ def test_the_cells_most_like_the_target_lend_first(monkeypatch: pytest.MonkeyPat
     assert best(PairModels(evidence), "V;F;2;SG", "V;F;2;PL", "c", "borrowed") == "cx"
     monkeypatch.setattr(pair_models, "MAX_BORROWED", 1)
     model = PairModels(evidence).borrowed("V;F;2;SG", "V;F;2;PL")
-    assert model.num_examples == 1
+    assert model.total_weight == 1
     assert set(model.distribution("c")) == {"cx"}
 
 
@@ -108,7 +110,7 @@ def test_what_is_borrowed_does_not_depend_on_earlier_questions(
 def test_the_lemma_neither_lends_nor_borrows_like_a_feature() -> None:
     evidence = evidence_of({"N;SG": "kala", "N;PL": "kalat", "N;DU": ()}, lemma="kala")
     models = PairModels(evidence)
-    assert models.direct(LEMMA, "N;PL").num_examples == 1
+    assert models.direct(LEMMA, "N;PL").total_weight == 1
     assert models.borrowed(LEMMA, "N;DU") is None
 
 
@@ -121,7 +123,7 @@ def test_many_lexemes_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = evidence_of(*({"SG": f"a{n}", "PL": f"a{n}b"} for n in range(25)))
     monkeypatch.setattr(pair_models, "MAX_EXAMPLES", 10)
     model = PairModels(evidence).direct("SG", "PL")
-    assert 5 <= model.num_examples <= 10
+    assert 5 <= model.total_weight <= 10
     assert best(PairModels(evidence), "SG", "PL", "xy") == "xyb"
 
 
@@ -142,3 +144,76 @@ def test_models_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
     models.direct("A", "B")
     models.direct("C", "A")
     assert models.direct("C", "B") is not kept
+
+
+# Guesses
+
+GUESSED = [
+    {"SG": "Tag", "PL": "Tage"},
+    {"SG": (), "PL": "Wege"},
+    {"SG": "Frau", "PL": ()},
+    {"SG": (), "PL": ("Bauten", "Baue")},
+    {"SG": (), "PL": ()},
+]
+GUESSES = [
+    {},
+    {"SG": (Guess("Weg", 0.5), Guess("Wege", 0.25))},
+    {"PL": (Guess("Frauen", 0.75),)},
+    {"SG": (Guess("Bau", 1.0),)},
+    {"SG": (Guess("x", 1.0),), "PL": (Guess("y", 1.0),)},
+]
+
+
+def test_guesses_are_sources_of_given_forms() -> None:
+    models = PairModels(evidence_of(*GUESSED).guessing(GUESSES))
+    assert models._examples("SG", "PL") == [
+        Example("Tag", "Tage", 1.0),
+        Example("Weg", "Wege", 0.5 * pair_models.GUESS_WEIGHT),
+        Example("Wege", "Wege", 0.25 * pair_models.GUESS_WEIGHT),
+        Example("Bau", "Bauten", pair_models.GUESS_WEIGHT),
+    ]
+    assert models._examples("PL", "SG") == [
+        Example("Tage", "Tag", 1.0),
+        Example("Frauen", "Frau", 0.75 * pair_models.GUESS_WEIGHT),
+    ]
+
+
+def test_a_guess_is_never_what_is_learned() -> None:
+    evidence = evidence_of(*GUESSED).guessing(GUESSES)
+    models = PairModels(evidence)
+    given = {
+        cell: {form for forms in evidence.lexemes for form in forms.get(cell, ())}
+        for cell in evidence.cells
+    }
+    for source, target in itertools.permutations(evidence.cells, 2):
+        assert {example.target for example in models._examples(source, target)} <= given[target]
+
+
+def test_guesses_alone_make_a_model() -> None:
+    tables = [{"SG": (), "PL": "Wege"}, {"SG": (), "PL": "Tage"}]
+    evidence = evidence_of(*tables)
+    assert PairModels(evidence).direct("SG", "PL") is None
+    guessed = PairModels(
+        evidence.guessing([{"SG": (Guess("Weg", 1.0),)}, {"SG": (Guess("Tag", 1.0),)}])
+    )
+    assert best(guessed, "SG", "PL", "Steg") == "Stege"
+    assert guessed.direct("PL", "SG") is None
+
+
+def test_a_given_form_counts_more_than_a_guess() -> None:
+    tables = [{"SG": "Tag", "PL": "Tage"}, {"SG": (), "PL": "Wegs"}]
+    models = PairModels(evidence_of(*tables).guessing([{}, {"SG": (Guess("Weg", 1.0),)}]))
+    assert 0.0 < pair_models.GUESS_WEIGHT < 1.0
+    probability_of = models.direct("SG", "PL").distribution("xy")
+    assert probability_of["xye"] > probability_of["xys"] > 0.0
+
+
+def test_guesses_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_models, "MAX_EXAMPLES", 10)
+    tables = [{"SG": (f"a{n}",) if n < 25 else (), "PL": f"a{n}b"} for n in range(60)]
+    guesses = [{} if n < 25 else {"SG": (Guess(f"a{n}", 1.0),)} for n in range(60)]
+    found = PairModels(evidence_of(*tables).guessing(guesses))._examples("SG", "PL")
+    weights = [example.weight for example in found]
+    assert 5 <= weights.count(1.0) <= 10
+    assert 5 <= weights.count(pair_models.GUESS_WEIGHT) <= 10
+    assert {example.target for example in found if example.weight < 1} & {"a58b", "a59b", "a57b"}

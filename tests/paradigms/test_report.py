@@ -39,7 +39,35 @@ def test_scores_are_printed_in_per_cent() -> None:
     assert "calibration" not in text
     details = {("x", "PL"): [Candidate("a", 0.5)]}
     text = printed(evaluation_table(evaluate(completed, gold, None, details)))
-    assert text.rstrip().endswith("calibration error         50.00 %")
+    assert text.rstrip().endswith("calibration error        50.00 %")
+
+
+def test_open_holes_are_counted_beside_the_others() -> None:
+    gold = [Lexeme("x", "x", {"PL": ("a",), "SG": ("b",), "DU": ("c",)})]
+    completed = [Lexeme("x", "x", {"PL": ("a",), "SG": ("bb",), "DU": ()})]
+    text = printed(evaluation_table(evaluate(completed, gold)))
+    lines = {" ".join(line.split()) for line in text.split("\n")}
+    assert {"accuracy 33.33 %", "left open (wrong) 1", "share left open 33.33 %"} <= lines
+    assert "accuracy where filled 50.00 %" in lines
+    nothing = printed(evaluation_table(evaluate([], gold)))
+    assert "share left open          100.00 %" in nothing
+    assert "where filled" not in nothing
+    full = printed(evaluation_table(evaluate(gold, gold)))
+    assert "share left open" not in full
+    assert "where filled" not in full
+
+
+def test_details_keep_the_candidates_of_open_holes(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("x\ta\tSG\nx\t\tPL\nx\t\tDU\n")
+    completions = [{"PL": [Candidate("b", 0.5), Candidate("c", 0.25)], "DU": [Candidate("d", 0.6)]}]
+    write_details(tmp_path / "d", read_table(tmp_path / "t").layout, completions, 0.6)
+    assert [line.split("\t")[1:] for line in (tmp_path / "d").read_text().splitlines()[1:]] == [
+        ["SG", "1", "a", "1.000000", "given"],
+        ["PL", "1", "b", "0.500000", "open"],
+        ["PL", "2", "c", "0.250000", "open"],
+        ["DU", "1", "d", "0.600000", "predicted"],
+    ]
+    assert read_details(tmp_path / "d")["x", "PL"] == completions[0]["PL"]
 
 
 def test_summaries_print_brackets_as_they_are() -> None:

@@ -182,6 +182,14 @@ def test_frames_are_completed_in_place_of_their_holes_only() -> None:
     )
 
 
+def test_improbable_holes_of_a_frame_stay() -> None:
+    completions = [{"SG": [Candidate("Tag", 0.9)]}]
+    assert completed_frame(LONG, completions, min_probability=0.9)["form"].tolist()[1] == "Tag"
+    pd.testing.assert_frame_equal(completed_frame(LONG, completions, min_probability=0.91), LONG)
+    frame = candidates_frame(LONG, completions, min_probability=0.91)
+    assert frame["status"].tolist() == ["given", "open"]
+
+
 def test_candidates_frame_has_a_row_for_each_candidate() -> None:
     frame = candidates_frame(LONG, [{"SG": [Candidate("Tag", 0.9), Candidate("Tages", 0.1)]}])
     assert frame["form"].tolist() == ["Tage", "Tag", "Tages"]
