@@ -3,13 +3,14 @@
 A symbol is a grapheme (a base character with the diacritics that attach to it) or, with a
 separator, a token. Labels start at 1, since 0 is the empty label of OpenFst. Machines carry no
 symbol tables: the alphabet is the only place that knows which label means which symbol. Public
-names: `Alphabet`, `AlphabetError`, `graphemes`.
+names: `Alphabet`, `AlphabetError`, `common_alphabet`, `graphemes`.
 """
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 EPSILON = 0
 FIRST_ATTACHED_CLASS = 200
@@ -144,6 +145,27 @@ class Alphabet:
         """
         new = {s for s in _symbols_of(strings, self.separator) if s not in self._label_of}
         return Alphabet(self.symbols + tuple(sorted(new)), self.separator) if new else self
+
+
+def common_alphabet(alphabets: Sequence[Alphabet]) -> Alphabet:
+    """Return the alphabet of all symbols in one or more: what they begin with, then the rest.
+
+    The symbols that all of them begin with keep their labels, and the others follow in code point
+    order. So alphabets that extend one by symbols in that order have a common one that does too,
+    whichever of them are put together first.
+
+    Args:
+        alphabets: At least one; the first one's separator is kept.
+
+    Cost: O(total number of symbols).
+    """
+    first, *others = alphabets
+    if all(other.symbols == first.symbols for other in others):
+        return first
+    columns = zip(*(alphabet.symbols for alphabet in alphabets), strict=False)
+    shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    rest = {symbol for alphabet in alphabets for symbol in alphabet.symbols[shared:]}
+    return Alphabet((*first.symbols[:shared], *sorted(rest)), first.separator)
 
 
 def _split(text: str, separator: str) -> tuple[str, ...]:

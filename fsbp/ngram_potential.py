@@ -11,6 +11,7 @@ Public names: `NgramPotential`, `common_refinement`, `history_map`, `on_common_r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from fsbp import acceptors
-from fsbp.alphabet import Alphabet
+from fsbp.alphabet import Alphabet, common_alphabet
 from fsbp.arrays import ArcArrays, FloatArray, IntArray, compiled
 from fsbp.dense_sums import dense_completions, log_moves
 from fsbp.fixpoint import divergent
@@ -108,6 +109,8 @@ class NgramPotential(StringPotential):
         automaton: The histories, over labels 1..K.
         alphabet: Owner of the labels, K symbols.
         log_weight_hs: float64[H, K + 1], nats; the last column is the end.
+        unseen: Log-weight of every symbol outside the alphabet (nats).
+        tables: Those with a floor for which it stands, if for nothing else but weights of 0.
 
     Raises:
         ValueError: The array's shape is not that of automaton and alphabet.
@@ -116,6 +119,8 @@ class NgramPotential(StringPotential):
     automaton: HistoryAutomaton
     alphabet: Alphabet
     log_weight_hs: FloatArray
+    unseen: float = -math.inf
+    tables: tuple[StringTable, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the shape."""
@@ -128,9 +133,9 @@ class NgramPotential(StringPotential):
 
     @classmethod
     def uniform(cls, automaton: HistoryAutomaton, alphabet: Alphabet) -> NgramPotential:
-        """Return log-weight 0 for every string."""
+        """Return log-weight 0 for every string, over whatever symbols."""
         size, symbols = automaton.next_ha.shape
-        return cls(automaton, alphabet, np.zeros((size, symbols + 1)))
+        return cls(automaton, alphabet, np.zeros((size, symbols + 1)), unseen=0.0)
 
     @cached_property
     def arrays(self) -> ArcArrays:
@@ -142,11 +147,19 @@ class NgramPotential(StringPotential):
         """The number of arcs, those of weight -inf included."""
         return int(self.automaton.next_ha.size)
 
-    def log_weights(self, strings: Sequence[str]) -> FloatArray:
-        """Return the log-weight of each string; -inf for symbols outside the alphabet.
+    @property
+    def is_free(self) -> bool:
+        """Whether no string is ruled out by what it stands for: tables with a floor, or nothing."""
+        return self.unseen == 0.0
 
-        Cost: O(total length).
+    def log_weights(self, strings: Sequence[str]) -> FloatArray:
+        """Return the log-weight of each string.
+
+        Cost: O(total length); that of `over` where symbols are outside the alphabet and allowed.
         """
+        if self.unseen > -math.inf:
+            if (wider := self.alphabet.extended(strings)) is not self.alphabet:
+                return self.over(wider).log_weights(strings)
         known = [n for n, text in enumerate(strings) if not self.alphabet.unseen(text)]
         log_weights_n = np.full(len(strings), -np.inf)
         if known:
@@ -160,6 +173,9 @@ class NgramPotential(StringPotential):
 
     def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
         """Return the same potential as a machine over `alphabet`, extended as needed."""
+        if self.unseen > -math.inf:
+            wider = common_alphabet([self.alphabet, alphabet])
+            return self.over(wider)._acceptor.to_acceptor(alphabet)
         return self._acceptor.to_acceptor(alphabet)
 
     @cached_property
@@ -269,27 +285,39 @@ class NgramPotential(StringPotential):
         if automaton is self.automaton:
             return self
         mapped_h = history_map(self.automaton, automaton)
-        return NgramPotential(automaton, self.alphabet, self.log_weight_hs[mapped_h])
+        return replace(self, automaton=automaton, log_weight_hs=self.log_weight_hs[mapped_h])
 
     def over(self, alphabet: Alphabet) -> NgramPotential:
-        """Return the same potential over a larger alphabet, whose new symbols it forbids.
+        """Return the same potential over an alphabet with more symbols, in any order.
 
         Args:
-            alphabet: Begins with this potential's own symbols.
+            alphabet: Holds this potential's own symbols; the others have the weight `unseen`, and
+                the history after them is the empty one.
 
         Raises:
-            ValueError: It does not.
+            ValueError: It lacks a symbol.
+
+        Cost: O(H * K) of the new alphabet.
         """
-        own = len(self.alphabet)
-        if len(alphabet) == own and alphabet.symbols == self.alphabet.symbols:
+        if alphabet.symbols == self.alphabet.symbols:
             return self
-        if alphabet.symbols[:own] != self.alphabet.symbols:
-            raise ValueError("an n-gram potential moves only to an alphabet that extends its own")
-        automaton = history_automaton(self.automaton.histories, len(alphabet))
-        weight_hs = np.full((len(automaton.histories), len(alphabet) + 1), -np.inf)
-        weight_hs[:, :own] = self.log_weight_hs[:, :-1]
-        weight_hs[:, -1] = self.log_weight_hs[:, -1]
-        return NgramPotential(automaton, alphabet, weight_hs)
+        column_of = {symbol: column for column, symbol in enumerate(alphabet.symbols)}
+        if not column_of.keys() >= set(self.alphabet.symbols):
+            raise ValueError("an n-gram potential moves only to an alphabet that has its symbols")
+        columns = [column_of[symbol] for symbol in self.alphabet.symbols]
+        label_of = [BOS, *(column + 1 for column in columns)]
+        histories = self.automaton.histories
+        next_ha = np.full((len(histories), len(alphabet)), histories.index(()), dtype=np.int32)
+        next_ha[:, columns] = self.automaton.next_ha
+        weight_hs = np.full((len(histories), len(alphabet) + 1), self.unseen)
+        weight_hs[:, [*columns, -1]] = self.log_weight_hs
+        renamed = tuple(tuple([label_of[label] for label in history]) for history in histories)
+        return replace(
+            self,
+            automaton=HistoryAutomaton(renamed, next_ha),
+            alphabet=alphabet,
+            log_weight_hs=weight_hs,
+        )
 
     def minus(self, other: NgramPotential) -> NgramPotential:
         """Return the quotient, on the common refinement: log-weights subtract.
@@ -297,26 +325,26 @@ class NgramPotential(StringPotential):
         Where `other` forbids a symbol the quotient is free, and 0 is taken.
 
         Args:
-            other: Over the same alphabet.
+            other: Another potential.
 
-        Raises:
-            ValueError: The alphabets have different sizes.
-
-        Cost: O(H * K) of the common refinement.
+        Cost: That of `on_common_refinement`.
         """
-        automaton = common_refinement([self.automaton, other.automaton])
-        own_hs = self.refined(automaton).log_weight_hs
-        other_hs = other.refined(automaton).log_weight_hs
-        free_hs = other_hs == -np.inf
-        quotient_hs = np.where(free_hs, 0.0, own_hs - np.where(free_hs, 0.0, other_hs))
-        return NgramPotential(automaton, self.alphabet, quotient_hs)
+        own, divisor = on_common_refinement([self, other])
+        free_hs = divisor.log_weight_hs == -np.inf
+        known_hs = np.where(free_hs, 0.0, divisor.log_weight_hs)
+        quotient_hs = np.where(free_hs, 0.0, own.log_weight_hs - known_hs)
+        unseen = self.unseen - other.unseen if other.unseen > -math.inf else 0.0
+        return NgramPotential(own.automaton, own.alphabet, quotient_hs, unseen)
 
     def k_best(self, k: int) -> StringTable:
-        """Return the `k` strings of largest weight, best first.
+        """Return the `k` strings of largest weight, best first; none where all weigh the same.
 
         Raises:
             DivergentSumError: The weights of the strings have no finite sum.
         """
+        floor = float(self.log_weight_hs[0, -1])
+        if self.is_free and np.all(self.log_weight_hs == [*[0.0] * len(self.alphabet), floor]):
+            return StringTable((), np.zeros(0), floor)
         best = acceptors.k_best_strings(self.arrays, k)
         texts = tuple(self.alphabet.text(labels) for labels, _ in best)
         return StringTable(texts, np.array([weight for _, weight in best], dtype=np.float64))
@@ -325,7 +353,8 @@ class NgramPotential(StringPotential):
         """Return the potential with `log_weight` added to the weight of every end."""
         moved_hs = self.log_weight_hs.copy()
         moved_hs[:, -1] += log_weight
-        return replace(self, log_weight_hs=moved_hs)
+        tables = (*(t.shifted(log_weight) for t in self.tables[:1]), *self.tables[1:])
+        return replace(self, log_weight_hs=moved_hs, tables=tables)
 
     def sample(self, n: int, rng: np.random.Generator) -> list[str]:
         """Return `n` strings drawn in proportion to their weight.
@@ -346,17 +375,14 @@ class NgramPotential(StringPotential):
 
 
 def on_common_refinement(potentials: Sequence[NgramPotential]) -> list[NgramPotential]:
-    """Return one or more n-gram potentials on one alphabet and one automaton.
+    """Return one or more n-gram potentials on their common alphabet and one automaton.
 
     Args:
-        potentials: At least one; of two alphabets, one must begin with the other.
-
-    Raises:
-        ValueError: The alphabets label symbols differently.
+        potentials: At least one.
 
     Cost: That of `common_refinement`, and O(H * K) a potential where it is not trivial.
     """
-    alphabet = max((p.alphabet for p in potentials), key=len)
+    alphabet = common_alphabet([potential.alphabet for potential in potentials])
     over_one = [potential.over(alphabet) for potential in potentials]
     automaton = common_refinement([potential.automaton for potential in over_one])
     return [potential.refined(automaton) for potential in over_one]
@@ -365,11 +391,10 @@ def on_common_refinement(potentials: Sequence[NgramPotential]) -> list[NgramPote
 def sum_of_ngrams(potentials: Sequence[NgramPotential]) -> NgramPotential:
     """Return the product of one or more n-gram potentials: log-weights add.
 
-    Raises:
-        ValueError: The alphabets label symbols differently.
-
     Cost: That of `on_common_refinement`.
     """
     first, *others = on_common_refinement(potentials)
     total_hs = sum((other.log_weight_hs for other in others), start=first.log_weight_hs)
-    return replace(first, log_weight_hs=total_hs)
+    unseen = math.fsum(potential.unseen for potential in potentials)
+    tables = tuple(table for potential in potentials for table in potential.tables)
+    return replace(first, log_weight_hs=total_hs, unseen=unseen, tables=tables)

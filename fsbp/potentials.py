@@ -4,13 +4,14 @@ All of them take potentials over one variable. Products of machines are bounded 
 products and mixtures of string tables are dictionary look-ups, since programs do millions of them.
 
 Public names: `point`, `product`, `cavities`, `mixture`, `log_total`, `log_inner`, `normalised`,
-`damped`, `difference`, `MAX_ARCS`.
+`damped`, `coarsened`, `difference`, `MAX_ARCS`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import cast
@@ -19,10 +20,13 @@ import numpy as np
 import pynini
 
 from fsbp import acceptors
-from fsbp.arrays import FloatArray, log_sum_exp
+from fsbp.arrays import FloatArray, IntArray, log_sum_exp
+from fsbp.floors import floored_total
 from fsbp.ngram_potential import NgramPotential, on_common_refinement, sum_of_ngrams
-from fsbp.pathsum import Semiring
+from fsbp.pathsum import DivergentSumError, Semiring
 from fsbp.pooled import mixture_of_tables
+from fsbp.powered import Powered
+from fsbp.threshold import best_of_product
 from fsbp.variables import (
     Acceptor,
     Potential,
@@ -78,7 +82,7 @@ def product(potentials: Sequence[Potential], max_arcs: int = MAX_ARCS) -> Potent
         return _without_forbidden(listed, weights, floor)
     if all(isinstance(p, NgramPotential) for p in strings):
         return sum_of_ngrams(cast("Sequence[NgramPotential]", strings))
-    if all(not isinstance(p, Scored) or p.tight for p in strings):
+    if not any(_is_loose(p) for p in strings):
         return _intersected(strings, max_arcs)
     return _scored_product(strings, max_arcs)
 
@@ -89,8 +93,7 @@ def cavities(potentials: Sequence[Potential], max_arcs: int = MAX_ARCS) -> list[
     For tables this takes one pass: every product lists the strings of all tables, its own left-out
     one included, so a candidate proposed by any neighbour is scored by each.
 
-    Cost: O(d x N) for d tables with N distinct strings among them, or d n-gram potentials of N
-        arcs; d products for machines.
+    Cost: O(d x N) for d tables with N distinct strings among them; d products for machines.
     """
     if all(isinstance(p, np.ndarray) for p in potentials):
         return list(_sums_of_others(np.stack(cast("Sequence[FloatArray]", potentials))))
@@ -100,12 +103,6 @@ def cavities(potentials: Sequence[Potential], max_arcs: int = MAX_ARCS) -> list[
         rows = [np.append(t.log_weights(listed), t.floor) for t in tables]
         others_dn = _sums_of_others(np.stack(rows))
         return [_without_forbidden(listed, row[:-1], float(row[-1])) for row in others_dn]
-    if all(isinstance(p, NgramPotential) for p in potentials):
-        ngrams = on_common_refinement(cast("Sequence[NgramPotential]", potentials))
-        others_dhs = _sums_of_others(np.stack([p.log_weight_hs for p in ngrams]))
-        return [
-            replace(own, log_weight_hs=rest) for own, rest in zip(ngrams, others_dhs, strict=True)
-        ]
     return [
         product([*potentials[:left_out], *potentials[left_out + 1 :]], max_arcs)
         for left_out in range(len(potentials))
@@ -148,7 +145,7 @@ def mixture(
         scores: FloatArray = combine(np.stack([p.log_weights(texts) for p in strings]), axis=0)
         return scores
 
-    tight = semiring == "sum" and all(not isinstance(p, Scored) or p.tight for p in strings)
+    tight = semiring == "sum" and not any(_is_loose(p) for p in strings)
     return Scored(score, lambda: _union(strings, max_arcs), tight)
 
 
@@ -166,14 +163,25 @@ def log_total(potential: Potential, semiring: Semiring = "sum") -> float:
 def log_inner(a: Potential, b: Potential, semiring: Semiring = "sum") -> float:
     """Return log sum_x exp(a(x) + b(x)), or the maximum over x (nats).
 
-    A string table that lists anything stands for its list here, whatever its floor.
+    A string table that lists anything stands for its list here, whatever its floor, but has the
+    floor too in the context of an n-gram model (see `fsbp.floors`) where that has a finite sum.
+
+    Raises:
+        MachineTooLargeError: A sum over all strings is asked for, as an n-gram model allows, of a
+            potential that no machine carries.
     """
     if isinstance(a, StringPotential) and isinstance(b, StringPotential):
         tables = isinstance(a, StringTable), isinstance(b, StringTable)
         for table, other in ((a, b), (b, a)):
             if tables != (True, True) and isinstance(table, StringTable) and table.strings:
+                if isinstance(other, NgramPotential) and table.floor > -math.inf:
+                    with suppress(DivergentSumError):
+                        return floored_total(table, other, semiring)
                 scores = other.log_weights(table.strings) + table.log_weights_n
                 return log_total(scores, semiring)
+        dense = isinstance(a, NgramPotential) or isinstance(b, NgramPotential)
+        if semiring == "sum" and dense and (_is_loose(a) or _is_loose(b)):
+            raise acceptors.MachineTooLargeError("a sum over all strings needs a machine")
     return log_total(product([a, b]), semiring)
 
 
@@ -225,6 +233,26 @@ def damped(new: Potential, old: Potential, damping: float) -> Potential:
         floor = (1 - damping) * new.floor + damping * old.floor
         return _without_forbidden(listed, weights, floor)
     return new
+
+
+def coarsened(log_table: FloatArray, context: FloatArray, block_v: IntArray) -> FloatArray:
+    """Return a table that is constant within blocks of values and keeps their probabilities.
+
+    coarse(block) = log(sum over the block of exp(table + context) / sum of exp(context)).
+
+    Args:
+        log_table: float64[V], nats.
+        context: float64[V], nats; blocks that it forbids are weighed evenly.
+        block_v: The block of each value.
+    """
+    coarse = np.empty_like(log_table)
+    for block in np.unique(block_v):
+        inside = block_v == block
+        weight = context[inside]
+        if not np.any(weight > -np.inf):
+            weight = np.zeros(len(weight))
+        coarse[inside] = log_sum_exp(log_table[inside] + weight) - log_sum_exp(weight)
+    return coarse
 
 
 def difference(a: Potential, b: Potential) -> float:
@@ -280,15 +308,21 @@ def _sums_of_others(rows_dn: FloatArray) -> FloatArray:
     return before_dn + after_dn
 
 
+def _is_loose(potential: StringPotential) -> bool:
+    """Return whether a potential is carried by no machine, only bounded by one."""
+    return isinstance(potential, Powered) or (isinstance(potential, Scored) and not potential.tight)
+
+
 def _over_one_alphabet(potentials: Sequence[StringPotential]) -> list[Acceptor]:
     """Return the potentials, or their bounds, as machines over a common alphabet.
 
     At least one of them must own an alphabet, which a table does not.
     """
     bounds = [_bound(potential) for potential in potentials]
-    alphabet = next(bound.alphabet for bound in bounds if isinstance(bound, Acceptor))
+    owners = (bound for bound in bounds if isinstance(bound, Acceptor | NgramPotential))
+    alphabet = next(owners).alphabet
     for bound in bounds:
-        if isinstance(bound, Acceptor):
+        if isinstance(bound, Acceptor | NgramPotential):
             alphabet = alphabet.extended(bound.alphabet.symbols)
         elif isinstance(bound, StringTable):
             alphabet = alphabet.extended(bound.strings)
@@ -297,7 +331,7 @@ def _over_one_alphabet(potentials: Sequence[StringPotential]) -> list[Acceptor]:
 
 def _bound(potential: StringPotential) -> StringPotential:
     """Return a table as it is, and any other potential, or its bound, as a machine."""
-    if isinstance(potential, Scored):
+    if isinstance(potential, Scored | Powered):
         return potential.bounding_acceptor
     if isinstance(potential, NgramPotential):
         return potential.to_acceptor(potential.alphabet)
@@ -331,4 +365,10 @@ def _scored_product(potentials: Sequence[StringPotential], max_arcs: int) -> Sco
         scores: FloatArray = np.sum([p.log_weights(strings) for p in potentials], axis=0)
         return scores
 
-    return Scored(score, lambda: _intersected(potentials, max_arcs), tight=False)
+    def search(k: int) -> StringTable:
+        found = best_of_product(potentials, k)
+        return read.k_best(k) if found is None else found
+
+    read = Scored(score, lambda: _intersected(potentials, max_arcs), tight=False)
+    has_search = any(isinstance(p, Scored) and p.search is not None for p in potentials)
+    return replace(read, search=search) if has_search else read

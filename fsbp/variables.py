@@ -1,14 +1,13 @@
 """Variables, and the potentials over them.
 
 A finite variable's potential is a float64 log table with one entry per value. A string variable's
-potential is a `StringPotential` with one of three carriers: `Acceptor` (a log64 machine, the
-general one), `StringTable` (a list of strings, the fast one) and `Scored` (a scoring function with
-a machine that bounds it). A potential is unnormalised, its log-weights are in nats, and larger is
-better. The value of a string under a machine is always the sum over the machine's paths; the
-semiring says how a *variable* is eliminated.
+is a `StringPotential`, carried by an `Acceptor` (a log64 machine), a `StringTable` (a list) or a
+`Scored` (a scoring function, with a machine that bounds it). Potentials are unnormalised, in nats,
+larger is better. The value of a string under a machine is always the sum over the machine's paths;
+the semiring says how a *variable* is eliminated.
 
 Public names: `Semiring`, `Variable`, `StringPotential`, `Acceptor`, `StringTable`, `Scored`,
-`Potential`.
+`complete_list`, `Potential`, `MAX_LISTED`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from fsbp.pathsum import Semiring
 from fsbp.reading import Reader, reader
 from fsbp.tries import floored_trie
 
-MAX_READ = 100_000
+MAX_READ, MAX_LISTED = 100_000, 10_000
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,11 @@ class StringPotential(ABC):
     def entropy(self) -> float:
         """Return the entropy of the normalised potential (nats)."""
 
+    @cached_property
+    def _searched(self) -> dict[int, StringTable]:
+        """Lists already searched for: a message is projected again when its context changes."""
+        return {}
+
 
 @dataclass(frozen=True, eq=False)
 class Acceptor(StringPotential):
@@ -143,15 +147,13 @@ class Acceptor(StringPotential):
         """
         known = [n for n, text in enumerate(strings) if not self.alphabet.unseen(text)]
         log_weights_n = np.full(len(strings), -np.inf)
-        if known:
-            labels = [self.alphabet.labels(strings[n]) for n in known]
-            log_weights_n[known] = pathsum.string_log_weights(self._reader, labels)
+        labels = [self.alphabet.labels(strings[n]) for n in known]
+        log_weights_n[known] = pathsum.string_log_weights(self._reader, labels)
         return log_weights_n
 
     def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
         """Return this machine with the labels of `alphabet`, extended by the missing symbols."""
-        size = len(self.alphabet)
-        if alphabet.symbols[:size] == self.alphabet.symbols:
+        if alphabet.symbols[: len(self.alphabet)] == self.alphabet.symbols:
             return Acceptor(self.fst, alphabet)
         if self.alphabet.symbols[: len(alphabet)] == alphabet.symbols:
             return self
@@ -159,8 +161,8 @@ class Acceptor(StringPotential):
         label_of = {symbol: label + 1 for label, symbol in enumerate(extended.symbols)}
         renamed_l = np.array([0, *(label_of[symbol] for symbol in self.alphabet.symbols)], np.int32)
         label_a = renamed_l[self.arrays.ilabel_a]
-        arrays = replace(self.arrays, ilabel_a=label_a, olabel_a=label_a)
-        return Acceptor(arrays_to_fst(arrays), extended)
+        renamed = replace(self.arrays, ilabel_a=label_a, olabel_a=label_a)
+        return Acceptor(arrays_to_fst(renamed), extended)
 
     def log_total(self, semiring: Semiring = "sum") -> float:
         """Return the log of the total, or of the best string's, weight.
@@ -183,11 +185,6 @@ class Acceptor(StringPotential):
             texts = tuple(self.alphabet.text(labels) for labels, _ in best)
             self._searched[k] = StringTable(texts, np.array([weight for _, weight in best]))
         return self._searched[k]
-
-    @cached_property
-    def _searched(self) -> dict[int, StringTable]:
-        """Lists already searched for: a message is projected again when its context changes."""
-        return {}
 
     def shifted(self, log_weight: float) -> Self:
         """Return the machine with `log_weight` added to every final weight."""
@@ -212,9 +209,8 @@ class Acceptor(StringPotential):
 class StringTable(StringPotential):
     """A potential carried by a list of strings, with one weight for all others.
 
-    The floor is a back-off: it is what a string scores that another table lists and this one does
-    not. Sums, maxima, samples and entropies run over the listed strings only. Strings are plain
-    text and need not be over any variable's alphabet.
+    The floor is a back-off, for strings that another table lists. Sums, maxima, samples and
+    entropies run over the listed strings only. Strings need not be over any variable's alphabet.
 
     Args:
         strings: Distinct strings.
@@ -257,11 +253,9 @@ class StringTable(StringPotential):
 
     def log_total(self, semiring: Semiring = "sum") -> float:
         """Return the log of the sum, or the maximum, over the listed strings."""
-        if not self.strings:
-            return -math.inf
         if semiring == "max":
-            return float(self.log_weights_n.max())
-        return float(log_sum_exp(self.log_weights_n))
+            return float(self.log_weights_n.max(initial=-math.inf))
+        return float(log_sum_exp(self.log_weights_n)) if self.strings else -math.inf
 
     def k_best(self, k: int) -> StringTable:
         """Return the `k` best listed strings, best first, ties in listed order; same floor."""
@@ -284,14 +278,12 @@ class StringTable(StringPotential):
 
     def entropy(self) -> float:
         """Return the entropy over the listed strings (nats)."""
-        probability_n = self._probabilities()
-        positive = probability_n[probability_n > 0]
+        positive = self._probabilities()[self._probabilities() > 0]
         return float(-(positive * np.log(positive)).sum())
 
     def _probabilities(self) -> FloatArray:
         weight_n = np.exp(self.log_weights_n - self.log_weights_n.max())
-        probability_n: FloatArray = weight_n / weight_n.sum()
-        return probability_n
+        return np.asarray(weight_n / weight_n.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,8 +291,8 @@ class Scored(StringPotential):
     """A potential carried by a scoring function, with a machine that bounds it from above.
 
     Two uses. A fast route scores strings without composing machines: then the bound is tight, the
-    same function as an acceptor. A maximum of path sums is carried by no acceptor: then the sum
-    bounds it, and the best strings are found by reading the bound's strings in decreasing order.
+    same function as an acceptor. A maximum of path sums is carried by no acceptor but a list: then
+    the sum bounds it, and the best strings are found by reading the bound's in decreasing order.
 
     Args:
         score: Strings to log-weights, float64[N].
@@ -332,17 +324,16 @@ class Scored(StringPotential):
         return {}
 
     def to_acceptor(self, alphabet: Alphabet) -> Acceptor:
-        """Return the bound where it is tight.
+        """Return the bound where it is tight, and else the machine of all strings.
 
         Raises:
-            TypeError: The bound is not tight, so no machine carries this potential.
+            MachineTooLargeError: The bound is not tight, and there are more than 10,000 strings.
         """
-        if not self.tight:
-            raise TypeError("a maximum of path sums is no acceptor: use a k-best message family")
-        return self.bounding_acceptor.to_acceptor(alphabet)
+        carrier = self.bounding_acceptor if self.tight else complete_list(self, "a machine")
+        return carrier.to_acceptor(alphabet)
 
     def log_total(self, semiring: Semiring = "sum") -> float:
-        """Return the log of the sum (tight bounds only) or the maximum of the weights."""
+        """Return the log of the sum, from `to_acceptor`, or the maximum of the weights."""
         if semiring == "max":
             return self.k_best(1).log_total("max")
         return self.to_acceptor(self.bounding_acceptor.alphabet).log_total()
@@ -357,11 +348,6 @@ class Scored(StringPotential):
             self._searched[k] = self.search(k) if self.search else self._read(k)
         return self._searched[k]
 
-    @cached_property
-    def _searched(self) -> dict[int, StringTable]:
-        """Lists already searched for, as in `Acceptor`."""
-        return {}
-
     def _read(self, k: int) -> StringTable:
         """Return the `k` best strings: the bound of what is not read is no better than they are."""
         if self.tight:
@@ -369,9 +355,8 @@ class Scored(StringPotential):
         read = k
         while True:
             bounds = self.bounding_acceptor.k_best(read)
-            best = StringTable(bounds.strings, self.score(bounds.strings)).k_best(k)
-            exhausted = len(bounds.strings) < read
-            if exhausted or best.log_weights_n[-1] >= bounds.log_weights_n[-1]:
+            best = StringTable(bounds.strings, self.log_weights(bounds.strings)).k_best(k)
+            if len(bounds.strings) < read or best.log_weights_n[-1] >= bounds.log_weights_n[-1]:
                 return best
             if read >= MAX_READ:
                 raise acceptors.MachineTooLargeError(
@@ -389,12 +374,27 @@ class Scored(StringPotential):
         )
 
     def sample(self, n: int, rng: np.random.Generator) -> list[str]:
-        """Return `n` strings drawn in proportion to their weight (tight bounds only)."""
+        """Return `n` strings drawn in proportion to their weight, from `to_acceptor`."""
         return self.to_acceptor(self.bounding_acceptor.alphabet).sample(n, rng)
 
     def entropy(self) -> float:
-        """Return the entropy of the tight bound (nats)."""
+        """Return the entropy over the strings of `to_acceptor` (nats)."""
         return self.to_acceptor(self.bounding_acceptor.alphabet).entropy()
+
+
+def complete_list(potential: StringPotential, what: str) -> StringTable:
+    """Return the list of all strings of a potential; `what` needs it, for the error.
+
+    Raises:
+        MachineTooLargeError: There are more than 10,000.
+        DivergentSumError: They have no finite sum.
+    """
+    found = potential if isinstance(potential, StringTable) else potential.k_best(MAX_LISTED + 1)
+    if len(found.strings) > MAX_LISTED or found.floor > -math.inf:
+        raise acceptors.MachineTooLargeError(
+            f"{what} over more than {MAX_LISTED} strings: use a k-best message family"
+        )
+    return found
 
 
 Potential: TypeAlias = StringPotential | FloatArray

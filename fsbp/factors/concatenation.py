@@ -5,6 +5,7 @@ Public names: `ConcatenationFactor`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,14 +14,28 @@ from typing import cast
 import numpy as np
 import pynini
 
-from fsbp.acceptors import universe_acceptor
-from fsbp.arrays import FloatArray, arrays_to_fst
+from fsbp.acceptors import MachineTooLargeError, intersection, universe_acceptor
+from fsbp.alphabet import Alphabet
+from fsbp.arrays import ArcArrays, FloatArray, arrays_to_fst
 from fsbp.factors.base import Assignment, Factor, Incoming
-from fsbp.factors.lists import MAX_LISTED, all_strings, as_list, is_list
-from fsbp.pathsum import Semiring
+from fsbp.factors.lists import all_strings, as_list, best_log_weight, constant_log_weight, is_list
+from fsbp.factors.ranked import Ranking, joined, ranking
+from fsbp.pathsum import DivergentSumError, Semiring
 from fsbp.potentials import MAX_ARCS
+from fsbp.powered import Powered
 from fsbp.transducers import image
-from fsbp.variables import Acceptor, Potential, Scored, StringPotential, StringTable, Variable
+from fsbp.variables import (
+    MAX_LISTED,
+    Acceptor,
+    Potential,
+    Scored,
+    StringPotential,
+    StringTable,
+    Variable,
+)
+
+MAX_TRIPLES = 300_000
+WHOLES_READ = (16, 128, 1_024)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +44,8 @@ class ConcatenationFactor(Factor):
 
     log_score = 0 where part_1 + ... + part_n = whole, -inf elsewhere. Lists of strings are joined
     and cut as lists; machines are concatenated, and cut by a right or left quotient. Texts are cut
-    between the symbols of the whole's alphabet, so no part may begin with a combining mark that
-    the symbol before it would take up.
+    between the symbols of the whole's alphabet: a part that begins with a combining mark, which the
+    symbol before it would take up, fits no whole but as its beginning.
 
     Args:
         parts: Two or more distinct string variables, in order.
@@ -63,20 +78,23 @@ class ConcatenationFactor(Factor):
         return self.whole
 
     def log_score(self, assignment: Assignment) -> float:
-        """Return 0 where the parts spell the whole, -inf elsewhere."""
-        spelled = self._joined_text(*(assignment[part] for part in self.parts))
-        return 0.0 if spelled == self._joined_text(assignment[self.whole]) else -np.inf
+        """Return 0 where the parts spell the whole, symbol by symbol, and -inf elsewhere."""
+        spelled = self._symbols(*(assignment[part] for part in self.parts))
+        return 0.0 if spelled == self._symbols(assignment[self.whole]) else -np.inf
 
     def message_to(self, target: Variable, incoming: Incoming, semiring: Semiring) -> Potential:
         """Return the concatenation of the parts, or what is left of the whole without the others.
 
         Raises:
             MachineTooLargeError: A product outgrew `max_arcs`, or a maximum is over more than
-                10,000 strings.
+                10,000 strings of the whole, and as many combinations of the other parts.
+            DivergentSumError: A maximum is over strings of the whole and of a part that both have
+                no finite sum.
 
         Cost: For lists, the product of their sizes (to the whole) or the whole's strings times
             their length squared (to a part); for machines, linear to the whole, and the arcs of
-            whole x others to a part.
+            whole x others to a part. For a maximum, nothing until scored or searched: then one
+            look-up per piece of a string and part, or a pair of parts per string found.
         """
         if target == self.whole:
             return self._concatenated(self.parts, incoming, semiring)
@@ -88,18 +106,69 @@ class ConcatenationFactor(Factor):
             return self._cut(left, whole, right, semiring)
         if semiring == "sum":
             return self._quotient(left, whole, right)
-        if is_list(left) and is_list(right):
-            before, after = left, right
-            return Scored(
-                score=lambda strings: self._best_within(before, strings, after, whole),
-                bound=lambda: self._quotient(left, whole, right),
-                tight=False,
-            )
-        return self._cut(left, all_strings(whole), right, semiring)
+        everywhere = constant_log_weight(whole)
+        if everywhere is not None:
+            others = [cast(StringPotential, incoming[v]) for v in self.parts if v != target]
+            return whole.shifted(sum(best_log_weight(potential) for potential in others))
+        return self._best_rest(left, whole, right)
 
-    def _joined_text(self, *texts: str) -> str:
-        alphabet = self.whole.alphabet
-        return alphabet.join(symbol for text in texts for symbol in alphabet.split(text))
+    def _best_rest(
+        self, left: StringPotential, whole: StringPotential, right: StringPotential
+    ) -> StringPotential:
+        """Return x -> the maximum over l and r of left(l) + whole(l x r) + right(r)."""
+        if not (is_list(left) and is_list(right)):
+            try:
+                return self._cut(left, all_strings(whole), right, "max")
+            except (MachineTooLargeError, DivergentSumError):
+                pass
+        before, after = all_strings(left), all_strings(right)
+        if len(before.strings) * len(after.strings) > MAX_LISTED:
+            raise MachineTooLargeError(
+                f"a maximum over more than {MAX_LISTED} strings around {self.whole.name!r}'s part: "
+                "use a k-best message family"
+            )
+        loose = Scored(
+            score=lambda strings: self._best_within(before, strings, after, whole),
+            bound=lambda: self._quotient(before, whole, after),
+            tight=False,
+        )
+        return replace(loose, search=lambda k: self._best_cut_out(before, whole, after, loose, k))
+
+    def _best_cut_out(
+        self, left: StringTable, whole: StringPotential, right: StringTable, loose: Scored, k: int
+    ) -> StringTable:
+        """Return the `k` best strings between left and right, cut from the best wholes if possible.
+
+        Where they weigh no less than the next whole with the best of left and right, no other whole
+        has anything better.
+
+        Raises:
+            MachineTooLargeError: Already the search for the best wholes outgrew its bound.
+        """
+        around = left.log_total("max") + right.log_total("max")
+        for read in WHOLES_READ:
+            try:
+                wholes = whole.k_best(read)
+            except DivergentSumError:
+                break
+            if wholes.floor > -math.inf:
+                break
+            best = self._cut(left, wholes, right, "max").k_best(k)
+            if len(wholes.strings) < read:
+                return best
+            unread = float(wholes.log_weights_n[-1]) + around
+            if len(best.strings) == k > 0 and best.log_weights_n[-1] >= unread:
+                return best
+        return loose.k_best(k)
+
+    def _symbols(self, *texts: str) -> tuple[str, ...]:
+        return tuple(symbol for text in texts for symbol in self.whole.alphabet.split(text))
+
+    def _joined_text(self, *texts: str) -> str | None:
+        """Return the texts end to end; None where that would change their symbols."""
+        symbols = self._symbols(*texts)
+        joined_text = self.whole.alphabet.join(symbols)
+        return joined_text if self._symbols(joined_text) == symbols else None
 
     def _concatenated(
         self, parts: Sequence[Variable], incoming: Incoming, semiring: Semiring
@@ -111,39 +180,78 @@ class ConcatenationFactor(Factor):
         if not parts:
             return StringTable(("",), np.zeros(1))
         potentials = [as_list(cast(StringPotential, incoming[part])) for part in parts]
-        return reduce(lambda a, b: self._pair(a, b, semiring), potentials)
-
-    def _pair(self, a: StringPotential, b: StringPotential, semiring: Semiring) -> StringPotential:
-        if is_list(a) and is_list(b):
-            if len(a.strings) * len(b.strings) <= MAX_LISTED:
-                return self._joined_lists(a, b, semiring)
+        if len(potentials) == 1:
+            return potentials[0]
+        lists = [potential for potential in potentials if is_list(potential)]
+        if len(lists) == len(potentials):
+            if math.prod(len(table.strings) for table in lists) <= MAX_LISTED:
+                return reduce(lambda a, b: self._joined_lists(a, b, semiring), lists)
         if semiring == "sum":
-            return self._joined_machines(a, b)
+            return self._joined_machines(potentials)
         return Scored(
-            score=lambda strings: self._best_cut(a, b, strings),
-            bound=lambda: self._joined_machines(a, b),
+            score=lambda strings: self._best_cuts(potentials, strings),
+            bound=lambda: self._joined_machines(potentials),
             tight=False,
+            search=self._ranked(potentials).best,
         )
 
     def _joined_lists(self, a: StringTable, b: StringTable, semiring: Semiring) -> StringTable:
         texts = [self._joined_text(x, y) for x in a.strings for y in b.strings]
-        return _collected(texts, np.add.outer(a.log_weights_n, b.log_weights_n).ravel(), semiring)
+        weights = np.add.outer(a.log_weights_n, b.log_weights_n).ravel()
+        return _collected(texts, weights, semiring)
 
-    def _joined_machines(self, a: StringPotential, b: StringPotential) -> Acceptor:
-        first, second = self._over_one_alphabet(a, b)
-        return Acceptor(pynini.concat(first.fst, second.fst), second.alphabet)
+    def _joined_machines(self, potentials: Sequence[StringPotential]) -> Acceptor:
+        """Return the sum over all ways to cut; of bounds, where a potential is carried by none."""
+        machines = self._over_one_alphabet(*potentials)
+        alphabet = machines[0].alphabet
+        fst = reduce(pynini.concat, [machine.fst for machine in machines])
+        return Acceptor(self._spelt_out(fst, alphabet), alphabet)
 
-    def _best_cut(
-        self, a: StringPotential, b: StringPotential, strings: Sequence[str]
+    def _spelt_out(self, fst: pynini.Fst, alphabet: Alphabet) -> pynini.Fst:
+        """Return a machine without the strings of symbols that are not the symbols of their text.
+
+        A combining mark is a symbol of its own only where it comes first.
+        """
+        first = "x"
+        attaching = [
+            label
+            for label, symbol in enumerate(alphabet.symbols, start=1)
+            if alphabet.split(alphabet.join((first, symbol))) != (first, symbol)
+        ]
+        if not attaching:
+            return fst
+        return intersection(fst, _nowhere_but_first(attaching, len(alphabet)), self.max_arcs)
+
+    def _ranked(self, potentials: Sequence[StringPotential]) -> Ranking:
+        """Return the strings that the potentials' strings make end to end, best first."""
+        return reduce(
+            lambda a, b: joined(a, b, self._joined_text), [ranking(p) for p in potentials]
+        )
+
+    def _best_cuts(
+        self, potentials: Sequence[StringPotential], strings: Sequence[str]
     ) -> FloatArray:
-        """Return, for each string, the largest weight over the ways to cut it in two."""
-        best_n = np.full(len(strings), -np.inf)
-        for n, text in enumerate(strings):
-            alphabet, symbols = self.whole.alphabet, self.whole.alphabet.split(text)
-            cuts = range(len(symbols) + 1)
-            heads = a.log_weights([alphabet.join(symbols[:cut]) for cut in cuts])
-            best_n[n] = (heads + b.log_weights([alphabet.join(symbols[c:]) for c in cuts])).max()
-        return best_n
+        """Return, for each string, the largest weight over the ways to cut it.
+
+        Cost: One look-up per potential and piece of a string.
+        """
+        best_n = [self._best_cut(potentials, self._symbols(text)) for text in strings]
+        return np.array(best_n, dtype=np.float64)
+
+    def _best_cut(self, potentials: Sequence[StringPotential], symbols: tuple[str, ...]) -> float:
+        best_at = {0: 0.0}
+        length = len(symbols)
+        for n, potential in enumerate(potentials, start=1):
+            stops = range(length + 1) if n < len(potentials) else (length,)
+            spans = [(begin, end) for begin in best_at for end in stops if begin <= end]
+            pieces = [self.whole.alphabet.join(symbols[begin:end]) for begin, end in spans]
+            best_until: dict[int, float] = {}
+            weights = potential.log_weights(pieces).tolist()
+            for (begin, end), weight in zip(spans, weights, strict=True):
+                if best_at[begin] + weight > best_until.get(end, -math.inf):
+                    best_until[end] = best_at[begin] + weight
+            best_at = best_until
+        return best_at.get(length, -math.inf)
 
     def _cut(
         self, left: StringPotential, whole: StringTable, right: StringPotential, semiring: Semiring
@@ -172,15 +280,24 @@ class ConcatenationFactor(Factor):
         before, middle, after = self._over_one_alphabet(left, whole, right)
         kept = universe_acceptor(len(middle.alphabet))
         cutting = pynini.concat(pynini.concat(_erasing(before), kept), _erasing(after))
-        return Acceptor(image(cutting, middle.fst, self.max_arcs), middle.alphabet)
+        spelt_out = self._spelt_out(middle.fst, middle.alphabet)
+        return Acceptor(image(cutting, spelt_out, self.max_arcs), middle.alphabet)
 
     def _best_within(
         self, left: StringTable, strings: Sequence[str], right: StringTable, whole: StringPotential
     ) -> FloatArray:
         """Return, for each x, the maximum over listed l and r of left(l) + whole(l x r) + right(r).
 
+        Raises:
+            MachineTooLargeError: There are more than 300,000 triples (l, x, r).
+
         Cost: One look-up in the whole per triple.
         """
+        if len(left.strings) * len(strings) * len(right.strings) > MAX_TRIPLES:
+            raise MachineTooLargeError(
+                f"a maximum over more than {MAX_TRIPLES} ways to put the parts of "
+                f"{self.whole.name!r} together: use a k-best message family"
+            )
         if not (left.strings and right.strings and strings):
             return np.full(len(strings), -np.inf)
         triples = [
@@ -189,25 +306,37 @@ class ConcatenationFactor(Factor):
             for head in left.strings
             for tail in right.strings
         ]
-        scores = whole.log_weights(triples).reshape(len(strings), len(left.strings), -1)
-        scores = scores + left.log_weights_n[:, None] + right.log_weights_n
-        best_n: FloatArray = scores.max(axis=(1, 2))
+        scores = np.full(len(triples), -np.inf)
+        spelt = [n for n, text in enumerate(triples) if text is not None]
+        scores[spelt] = whole.log_weights([text for text in triples if text is not None])
+        by_string = scores.reshape(len(strings), len(left.strings), -1)
+        by_string = by_string + left.log_weights_n[:, None] + right.log_weights_n
+        best_n: FloatArray = by_string.max(axis=(1, 2))
         return best_n
 
     def _over_one_alphabet(self, *potentials: StringPotential) -> list[Acceptor]:
+        """Return the potentials as machines, those that no machine carries by their bounds."""
+        carriers = [
+            potential.bounding_acceptor if isinstance(potential, Scored | Powered) else potential
+            for potential in potentials
+        ]
         alphabet = self.whole.alphabet
-        for potential in potentials:
-            alphabet = potential.to_acceptor(alphabet).alphabet
-        return [potential.to_acceptor(alphabet) for potential in potentials]
+        for carrier in carriers:
+            alphabet = carrier.to_acceptor(alphabet).alphabet
+        return [carrier.to_acceptor(alphabet) for carrier in carriers]
 
 
-def _collected(texts: Sequence[str], weights: FloatArray, semiring: Semiring) -> StringTable:
+def _collected(texts: Sequence[str | None], weights: FloatArray, semiring: Semiring) -> StringTable:
     """Return a table of distinct texts, the weights of equal ones summed or their best kept."""
     position_of: dict[str, int] = {}
-    group_n = np.array([position_of.setdefault(text, len(position_of)) for text in texts], np.intp)
+    kept = [n for n, text in enumerate(texts) if text is not None]
+    group_n = np.array(
+        [position_of.setdefault(text, len(position_of)) for text in texts if text is not None],
+        np.intp,
+    )
     weight_g = np.full(len(position_of), -np.inf)
     combine = np.maximum if semiring == "max" else np.logaddexp
-    combine.at(weight_g, group_n, weights)
+    combine.at(weight_g, group_n, weights[kept])
     allowed = np.flatnonzero(weight_g > -np.inf).tolist()
     return StringTable(tuple(position_of), weight_g).subset(allowed)
 
@@ -216,3 +345,22 @@ def _erasing(acceptor: Acceptor) -> pynini.Fst:
     """Return the transducer that reads the acceptor's strings and writes nothing."""
     arrays = acceptor.arrays
     return arrays_to_fst(replace(arrays, olabel_a=np.zeros_like(arrays.olabel_a)))
+
+
+def _nowhere_but_first(attaching: Sequence[int], num_symbols: int) -> pynini.Fst:
+    """Return the acceptor of all strings in which some labels occur at the beginning only."""
+    labels = np.arange(1, num_symbols + 1)
+    later = np.setdiff1d(labels, attaching)
+    label_a = np.concatenate([labels, later])
+    source_a = np.repeat([0, 1], [len(labels), len(later)])
+    return arrays_to_fst(
+        ArcArrays.from_arcs(
+            0,
+            np.zeros(2),
+            source_a,
+            label_a,
+            label_a,
+            np.ones_like(label_a),
+            np.zeros(len(label_a)),
+        )
+    )

@@ -227,17 +227,61 @@ def _opened(
 
 
 @compiled
+def _kept_complete(complete: list[float], ending: float, k: int) -> bool:
+    """Add an output's weight to the heap of the best `k`; return whether it is among them."""
+    if ending == -np.inf or (len(complete) == k and ending < complete[0]):
+        return False
+    heapq.heappush(complete, ending)
+    if len(complete) > k:
+        heapq.heappop(complete)
+    return True
+
+
+@compiled
+def _grouped(
+    order: IntArray, at: int, codes: list[np.int64], moved: list[float], beta_gs: FloatArray,
+    input_g: IntArray, log_weight_n: FloatArray, best: bool, exponent: float,
+    pool_cell: list[np.int64], pool_weight: list[float],
+) -> tuple[int, float]:  # fmt: skip
+    """Append the cells that one symbol's moves lead to, equal ones added up, to the pool.
+
+    `order` sorts the moves by symbol, then by cell; the symbol's begin at position `at` of it.
+    Returns the position where the next symbol's begin, and the bound on all outputs that go on so.
+    """
+    rows, size = beta_gs.shape
+    cells = np.int64(rows * size)
+    symbol = codes[order[at]] // cells
+    priority, total, of_input = -np.inf, -np.inf, -1
+    while at < len(order) and codes[order[at]] // cells == symbol:
+        code, weight = codes[order[at]], -np.inf
+        while at < len(order) and codes[order[at]] == code:
+            weight = log_add(weight, moved[order[at]], False)
+            at += 1
+        cell = code % cells
+        pool_cell.append(cell)
+        pool_weight.append(weight)
+        row = cell // size
+        if input_g[row] != of_input:
+            if of_input >= 0:
+                bound = log_weight_n[of_input] + exponent * total
+                priority = log_add(priority, bound, best)
+            total, of_input = -np.inf, input_g[row]
+        total = log_add(total, weight + beta_gs[row, cell % size], False)
+    return at, log_add(priority, log_weight_n[of_input] + exponent * total, best)
+
+
+@compiled
 def _best_outputs(
     search: OutputSearch, beta_gs: FloatArray, label_t: IntArray, first_n: IntArray,
     log_weight_n: FloatArray, best: bool, exponent: float, k: int, max_cells: int,
 ) -> tuple[IntArray, FloatArray, IntArray, IntArray, bool]:  # fmt: skip
-    """Return (prefix of each result, its weight, parent and label of each prefix, success)."""
-    lattice = search.lattice
+    """Return (prefix of each result, its weight, parent and label of each prefix, success).
+
+    The pool holds each prefix's cells, (row, state) as one number, and their weights.
+    """
     rows, size = beta_gs.shape
     cells = np.int64(rows * size)
     input_g = np.empty(rows, np.int32)
-    for n in range(len(log_weight_n)):
-        input_g[first_n[n] + n : first_n[n + 1] + n + 1] = n
     results, weights, found = np.zeros(k, np.int32), np.zeros(k), 0
     parent, label_of = [np.int32(-1)], [np.int32(0)]
     pool_cell, pool_weight = [np.int64(0) for _ in range(0)], [0.0 for _ in range(0)]
@@ -245,14 +289,16 @@ def _best_outputs(
     root = -np.inf
     for n in range(len(log_weight_n)):
         row = first_n[n] + n
-        pool_cell.append(np.int64(row) * size + lattice.start)
+        input_g[row : first_n[n + 1] + n + 1] = n
+        pool_cell.append(np.int64(row) * size + search.lattice.start)
         pool_weight.append(0.0)
-        root = log_add(root, log_weight_n[n] + exponent * beta_gs[row, lattice.start], best)
+        bound = log_weight_n[n] + exponent * beta_gs[row, search.lattice.start]
+        root = log_add(root, bound, best)
     queue: list[tuple[float, Any, Any, bool]] = [(-root, np.int64(0), np.int64(0), False)]
     entries = 1
     complete = [0.0 for _ in range(0)]
     alpha_gs, ending_n = np.full((rows, size), -np.inf), np.empty(len(log_weight_n))
-    live_n, live = np.empty(len(log_weight_n), np.int32), 0
+    live_n = np.empty(len(log_weight_n), np.int32)
     while len(queue) > 0 and found < k:
         negative, _, prefix, ended = heapq.heappop(queue)
         if ended:
@@ -270,33 +316,17 @@ def _best_outputs(
         ending = -np.inf
         for n in live_n[:live]:
             ending = log_add(ending, log_weight_n[n] + exponent * ending_n[n], best)
-        if ending > -np.inf and (len(complete) < k or ending >= complete[0]):
+        if _kept_complete(complete, ending, k):
             heapq.heappush(queue, (-ending, np.int64(entries), prefix, True))
             entries += 1
-            heapq.heappush(complete, ending)
-            if len(complete) > k:
-                heapq.heappop(complete)
-        order = np.argsort(np.array(codes))
+        order = np.argsort(np.array(codes)).astype(np.int32)
         at = 0
         while at < len(order):
             symbol, begin = codes[order[at]] // cells, len(pool_cell)
-            priority, total, of_input = -np.inf, -np.inf, -1
-            while at < len(order) and codes[order[at]] // cells == symbol:
-                code, weight = codes[order[at]], -np.inf
-                while at < len(order) and codes[order[at]] == code:
-                    weight = log_add(weight, moved[order[at]], False)
-                    at += 1
-                cell = code % cells
-                pool_cell.append(cell)
-                pool_weight.append(weight)
-                n = input_g[cell // size]
-                if n != of_input:
-                    if of_input >= 0:
-                        bound = log_weight_n[of_input] + exponent * total
-                        priority = log_add(priority, bound, best)
-                    total, of_input = -np.inf, n
-                total = log_add(total, weight + beta_gs[cell // size, cell % size], False)
-            priority = log_add(priority, log_weight_n[of_input] + exponent * total, best)
+            at, priority = _grouped(
+                order, at, codes, moved, beta_gs, input_g, log_weight_n, best, exponent,
+                pool_cell, pool_weight,
+            )  # fmt: skip
             if len(complete) == k and priority < complete[0]:
                 while len(pool_cell) > begin:
                     pool_cell.pop()

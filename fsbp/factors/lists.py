@@ -1,6 +1,7 @@
 """What a factor makes of incoming string tables: lists of strings.
 
-Public names: `as_list`, `is_list`, `all_strings`, `listed`, `summed`, `MAX_LISTED`.
+Public names: `as_list`, `is_list`, `all_strings`, `constant_log_weight`, `best_log_weight`,
+`listed`, `summed`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ from typing import TypeGuard, cast
 
 import numpy as np
 
-from fsbp.acceptors import MachineTooLargeError
 from fsbp.arrays import FloatArray, log_sum_exp
+from fsbp.ngram_potential import NgramPotential
 from fsbp.pathsum import Semiring
-from fsbp.variables import StringPotential, StringTable
-
-MAX_LISTED = 10_000
+from fsbp.variables import Acceptor, StringPotential, StringTable, complete_list
 
 
 def as_list(potential: StringPotential) -> StringPotential:
@@ -39,14 +38,41 @@ def all_strings(potential: StringPotential, what: str = "a maximum") -> StringTa
 
     Raises:
         MachineTooLargeError: There are more than 10,000.
+        DivergentSumError: They have no finite sum.
     """
-    found = as_list(potential)
-    found = found if is_list(found) else found.k_best(MAX_LISTED + 1)
-    if len(found.strings) > MAX_LISTED or found.floor > -np.inf:
-        raise MachineTooLargeError(
-            f"{what} over more than {MAX_LISTED} strings: use a k-best message family"
-        )
-    return found
+    return complete_list(as_list(potential), what)
+
+
+def constant_log_weight(potential: StringPotential) -> float | None:
+    """Return the log-weight of every string, where all have the same and it shows; None elsewhere.
+
+    That is in a table that lists nothing, and, for strings over its alphabet, in a machine or an
+    n-gram potential that says nothing of any symbol.
+    """
+    if isinstance(potential, StringTable):
+        return None if potential.strings else potential.floor
+    if isinstance(potential, NgramPotential):
+        end, *others = set(potential.log_weight_hs[:, -1].tolist())
+        says_something = potential.log_weight_hs[:, :-1].any()
+        says_something |= potential.unseen not in (0.0, -np.inf)
+        return None if others or says_something else end
+    if isinstance(potential, Acceptor) and potential.arrays.num_states == 1:
+        arrays = potential.arrays
+        says_nothing = not arrays.log_weight_a.any()
+        if says_nothing and sorted(arrays.ilabel_a) == [*range(1, len(potential.alphabet) + 1)]:
+            return float(arrays.final_s[0])
+    return None
+
+
+def best_log_weight(potential: StringPotential) -> float:
+    """Return the log-weight of a potential's best string.
+
+    Raises:
+        DivergentSumError: The strings have no finite sum, and not all have the same weight.
+        MachineTooLargeError: The search for the best string outgrew its bound.
+    """
+    constant = constant_log_weight(potential)
+    return potential.log_total("max") if constant is None else constant
 
 
 def listed(potential: StringPotential, semiring: Semiring) -> StringTable | None:
@@ -54,6 +80,7 @@ def listed(potential: StringPotential, semiring: Semiring) -> StringTable | None
 
     Raises:
         MachineTooLargeError: A maximum needs the list, and it has more than 10,000 strings.
+        DivergentSumError: A maximum needs the list, and the strings have no finite sum.
     """
     found = as_list(potential)
     if is_list(found):

@@ -59,8 +59,9 @@ def tempered(factor: Factor, temperature: float) -> Factor:
 class TemperedFactor(Factor):
     """Any factor over listed strings and finite variables, at a temperature.
 
-    Messages score strings and have no machine, so this factor needs a message family of lists; and
-    it has no parameters: learn at temperature 1.
+    Messages score strings, and no machine carries them. A product with a machine is read off a
+    bound, so families of lists suit this factor best; the others need a finite number of strings
+    at its variables. It has no parameters: learn at temperature 1.
 
     Args:
         factor: At temperature 1.
@@ -99,6 +100,7 @@ class TemperedFactor(Factor):
 
         Raises:
             MachineTooLargeError: An incoming machine accepts more than 10,000 strings.
+            DivergentSumError: An incoming machine has no finite sum.
 
         Cost: That of the factor's `log_scores` for the listed strings.
         """
@@ -123,6 +125,7 @@ class TemperedFactor(Factor):
 
         Raises:
             MachineTooLargeError: An incoming machine accepts more than 10,000 strings.
+            DivergentSumError: An incoming machine has no finite sum.
         """
         target = self.variables[0]
         message = self.message_to(target, incoming, semiring)
@@ -189,6 +192,7 @@ def _listed(variable: Variable, potential: Potential) -> StringTable:
 
     Raises:
         MachineTooLargeError: It is carried by a machine that accepts too many strings.
+        DivergentSumError: It is carried by a machine without a finite sum.
     """
     if not isinstance(potential, StringPotential):
         return StringTable(variable.values, potential)

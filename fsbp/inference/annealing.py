@@ -55,8 +55,10 @@ def anneal(
 
     Args:
         graph: Factors and evidence.
-        family: Of messages; `KBest()` by default. It must send lists of strings, since powers of
-            sums over paths have no machine.
+        family: Of messages; `KBest()` by default. It should send lists of strings: no machine
+            carries powers of sums over paths, so exact messages need a unary factor at every string
+            variable that limits it to at most 10,000 strings. `Ngram` projects the best strings of
+            such powers, and ends in `Status.DIVERGENT_SUM` where a message has no finite sum yet.
         temperatures: Above 0, up to 1, in the order in which to use them.
         schedule: As for `infer`.
         damping: As for `infer`.

@@ -28,8 +28,8 @@ class Block:
             and `above` name every factor of the block's variables at least once.
         outside: Positions of the other variables of these factors.
         parts_first: Whether determined variables are drawn after those that determine them.
-        is_exact: Whether messages sum out all that is drawn later, and no cycle runs through the
-            block: then draws are from its distribution given what is outside.
+        sums_out_later: Whether messages sum out all that is drawn later, and no cycle runs through
+            the block: then draws are from its distribution given what is outside.
     """
 
     order: tuple[int, ...]
@@ -37,7 +37,7 @@ class Block:
     above: Mapping[int, tuple[int, ...]]
     outside: tuple[int, ...]
     parts_first: bool
-    is_exact: bool
+    sums_out_later: bool
 
 
 def block(graph: FactorGraph, members: Sequence[int], parts_first: bool = False) -> Block:
@@ -80,7 +80,7 @@ def block(graph: FactorGraph, members: Sequence[int], parts_first: bool = False)
         {variable: tuple(factors) for variable, factors in above.items()},
         tuple(sorted(around)),
         parts_first,
-        is_exact=len(forest) == len(shared) and not parts_first,
+        sums_out_later=len(forest) == len(shared) and not parts_first,
     )
 
 
@@ -115,7 +115,7 @@ def linked_blocks(graph: FactorGraph, together: Sequence[Sequence[str]] = ()) ->
         if len(members) == 1:
             continue
         whole = block(graph, members)
-        if whole.is_exact:
+        if whole.sums_out_later:
             blocks.append(whole)
             continue
         seeds = [group for group in groups if group and group[0] in members]

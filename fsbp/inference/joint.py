@@ -23,6 +23,7 @@ from fsbp.inference.blocks import Block, block
 from fsbp.messages.exact import Exact
 from fsbp.pathsum import DivergentSumError
 from fsbp.potentials import point, product
+from fsbp.powered import Powered
 from fsbp.variables import Acceptor, Potential, Scored, StringPotential, StringTable, Variable
 
 MAX_CACHED = 1_000
@@ -49,7 +50,10 @@ class JointDraws:
     """Draws of a block's variables given those outside.
 
     A message or product that would outgrow `max_arcs` is left out: it then has no say in what is
-    proposed, though every possible value still may be, and `is_exact` turns false.
+    drawn, though every possible value still may be. From then on, draws are proposals.
+
+    `proposes` says whether they are: what is drawn is not from the block's distribution. It turns
+    true when something is first left out, so that it is known of draws after they were made.
 
     Args:
         graph: Factors and evidence.
@@ -73,11 +77,11 @@ class JointDraws:
         self._conditionals: dict[tuple[object, ...], _Conditional] = {}
         self._ratios: dict[tuple[str, ...], float] = {}
         self._summed: dict[int, Potential] = {}
-        self.is_exact = block.is_exact
+        self.proposes = not block.sums_out_later
         for variable in reversed(block.order):
-            messages = self._messages(variable, block.below[variable], {})
+            messages = self._messages_within_bound(variable, block.below[variable], {})
             if messages:
-                self._summed[variable] = self._product(messages)
+                self._summed[variable] = self._product_within_bound(messages)
 
     def draw(self, count: int, rng: np.random.Generator) -> list[dict[int, str]]:
         """Return independent values of the block's variables, without draws that had a dead end.
@@ -132,7 +136,7 @@ class JointDraws:
                 if f in seen:
                     continue
                 seen.add(f)
-                incoming = self._incoming(f, target, values)
+                incoming = self._given(f, target, values)
                 message = self._graph.factors[f].message_to(target, incoming, "sum")
                 total += float(_as_strings(target, message).log_weights([values[variable]])[0])
         return total
@@ -147,12 +151,12 @@ class JointDraws:
         if key not in self._conditionals:
             if len(self._conditionals) >= MAX_CACHED:
                 self._conditionals.clear()
-            messages = self._messages(variable, above, given)
+            messages = self._messages_within_bound(variable, above, given)
             if variable in self._summed:
                 messages.append(self._summed[variable])
             if not messages:
                 raise DivergentSumError(f"nothing limits the values of {target.name!r}")
-            potential = self._drawable(self._product(messages))
+            potential = self._drawable(self._product_within_bound(messages))
             self._conditionals[key] = _Conditional(_as_strings(target, potential))
         return self._conditionals[key]
 
@@ -160,7 +164,7 @@ class JointDraws:
         target = self._graph.variables[variable]
         return any(target in self._graph.factors[f].variables for f in factors)
 
-    def _messages(
+    def _messages_within_bound(
         self, variable: int, factors: tuple[int, ...], drawn: Mapping[int, str]
     ) -> list[Potential]:
         """Return the factors' messages to a variable, but for those that outgrow their bound."""
@@ -168,18 +172,18 @@ class JointDraws:
         messages = []
         for f in factors:
             try:
-                incoming = self._incoming(f, target, drawn)
+                incoming = self._given(f, target, drawn)
                 message = self._graph.factors[f].message_to(target, incoming, "sum")
             except MachineTooLargeError:
-                self.is_exact = False
+                self.proposes = True
                 continue
             if incoming and _num_arcs(message) > self._max_arcs:
-                self.is_exact = False
+                self.proposes = True
                 continue
             messages.append(_without_floor(target, message))
         return messages
 
-    def _incoming(
+    def _given(
         self, factor: int, target: Variable, drawn: Mapping[int, str]
     ) -> dict[Variable, Potential]:
         """Return a potential for each other variable of a factor.
@@ -201,12 +205,12 @@ class JointDraws:
                 incoming[other] = Exact().uniform(other)
         return incoming
 
-    def _product(self, messages: list[Potential]) -> Potential:
+    def _product_within_bound(self, messages: list[Potential]) -> Potential:
         """Return the product of messages, without those by which it would outgrow its bound."""
         try:
             return product(messages, self._max_arcs)
         except MachineTooLargeError:
-            self.is_exact = False
+            self.proposes = True
         kept = messages[0]
         for message in messages[1:]:
             try:
@@ -217,14 +221,18 @@ class JointDraws:
 
     def _drawable(self, potential: Potential) -> Potential:
         """Return the potential, or the machine that bounds it where it is no machine itself."""
-        if isinstance(potential, Scored) and not potential.tight:
-            self.is_exact = False
+        if isinstance(potential, Powered) or (
+            isinstance(potential, Scored) and not potential.tight
+        ):
+            self.proposes = True
             return potential.bounding_acceptor
         return potential
 
 
 class BlockSampler:
     """What renews the particles of a block's variables, whatever is outside at the time.
+
+    `is_exact` says whether all particles so far were drawn from the block's distribution.
 
     Args:
         graph: Factors and evidence.
@@ -244,7 +252,7 @@ class BlockSampler:
         self._max_arcs = max_arcs
         self._rng = rng
         self._joint: dict[tuple[tuple[str, ...], ...], JointDraws] = {}
-        self.is_exact = block.is_exact
+        self.is_exact = block.sums_out_later
         self.variables = block.order
 
     def renew(self, values: list[tuple[str, ...]]) -> None:
@@ -289,9 +297,9 @@ class BlockSampler:
 
     def _drawn(self, joint: JointDraws, current: Sequence[tuple[str, ...]]) -> list[dict[int, str]]:
         particles = [dict(zip(self.variables, v, strict=True)) for v in zip(*current, strict=True)]
-        if self.is_exact and joint.is_exact:
+        if self.is_exact and not joint.proposes:
             drawn = joint.draw(len(particles), self._rng)
-            if joint.is_exact:
+            if not joint.proposes:
                 if len(drawn) < len(particles):
                     raise impossible(self._graph.variables[self.variables[0]])
                 return drawn

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -30,14 +31,7 @@ from fsbp.inference.free_energy import Pseudomarginals, pseudomarginals
 from fsbp.inference.schedules import Schedule, StaleQueue, two_pass
 from fsbp.messages.base import MessageFamily
 from fsbp.pathsum import DivergentSumError, Semiring
-from fsbp.potentials import (
-    cavities,
-    damped,
-    difference,
-    log_total,
-    normalised,
-    point,
-)
+from fsbp.potentials import cavities, damped, difference, log_total, normalised, point
 from fsbp.powered import powered
 from fsbp.variables import Potential, StringTable, Variable
 
@@ -200,7 +194,7 @@ class Mailbox:
         """Return the message along an edge, computed from the current messages to its factor."""
         factor, variable = self.graph.edges[edge]
         self.updates += 1
-        incoming = self._incoming(factor, except_edge=edge)
+        incoming = self._incoming_except(edge, factor)
         if self.family.iterates:
             before = self._asked.get(edge)
             if before is not None and all(before[0][v] is incoming[v] for v in incoming):
@@ -214,15 +208,16 @@ class Mailbox:
 
     def incoming(self, factor: int) -> dict[Variable, Potential]:
         """Return the messages to a factor from all its variables."""
-        return self._incoming(factor, except_edge=-1)
+        return self._incoming_except(-1, factor)
 
-    def _incoming(self, factor: int, except_edge: int) -> dict[Variable, Potential]:
+    def _incoming_except(self, left_out: int, factor: int) -> dict[Variable, Potential]:
+        """Return the messages to a factor along all its edges but one."""
         incoming: dict[Variable, Potential] = {}
         for variable in self.graph.factors[factor].variables:
             if variable in self._evidence:
                 incoming[variable] = self._evidence[variable]
         for edge in self.graph.edges_of_factor[factor]:
-            if edge != except_edge:
+            if edge != left_out:
                 variable = self.graph.variables[self.graph.edges[edge].variable]
                 incoming[variable] = self.to_factor(edge)
         return incoming
@@ -235,11 +230,11 @@ class Mailbox:
         variable = self.graph.edges[edge].variable
         outbox = self._outboxes.setdefault(variable, {})
         if edge not in outbox:
-            for other, message in self._products(variable, edge).items():
+            for other, message in self._cavities(variable, edge).items():
                 outbox[other] = message if self.on_forest else normalised(message)
         return outbox[edge]
 
-    def _products(self, variable: int, edge: int) -> dict[int, Potential]:
+    def _cavities(self, variable: int, edge: int) -> dict[int, Potential]:
         """Return the product of all messages to a variable but one edge's, by edge.
 
         Tables and lists yield all such products in one pass; machines only the one asked for.
@@ -249,9 +244,11 @@ class Mailbox:
         if shared and all(isinstance(m, np.ndarray | StringTable) for m in inbox.values()):
             return dict(zip(inbox, cavities(list(inbox.values())), strict=True))
         others = [message for other, message in inbox.items() if other != edge]
-        return {edge: self._product(variable, others, edge)}
+        return {edge: self._family_product(variable, others, edge)}
 
-    def _product(self, variable: int, messages: list[Potential], left_out: int = -1) -> Potential:
+    def _family_product(
+        self, variable: int, messages: list[Potential], left_out: int = -1
+    ) -> Potential:
         """Return the family's product of messages to a variable, all but one edge's perhaps.
 
         Families that sample get the same random numbers whenever they make the same product anew,
@@ -270,7 +267,7 @@ class Mailbox:
         if not self.family.iterates:
             return changes | {e: difference(after[e], before[e]) for e in changed}
         if changed:
-            belief = self._product(variable, list(after.values()))
+            belief = self._family_product(variable, list(after.values()))
             for edge in changed:
                 changes[edge] = self.family.change(after[edge], before[edge], belief)
         return changes
@@ -316,7 +313,7 @@ class Mailbox:
         whose = self.graph.variables[variable]
         if whose in self._evidence:
             return Belief(whose, self._evidence[whose], self.semiring)
-        potential = self._product(variable, list(self._inbox(variable).values()))
+        potential = self._family_product(variable, list(self._inbox(variable).values()))
         if not _lists_anything(potential):
             self._check_sums(variable)
         return Belief(whose, potential, self.semiring)
@@ -345,7 +342,7 @@ class Mailbox:
 
     def log_partition(self) -> float:
         """Return log Z, completing the first pass of a forest where queries left it out."""
-        constants = self._log_score_of_observed()
+        constants = self.log_score_of_observed
         if not self.on_forest:
             return constants + self._bethe()
         done = set(self._roots)
@@ -358,7 +355,8 @@ class Mailbox:
         totals = [log_total(self.belief(root).potential, self.semiring) for root in self._roots]
         return constants + math.fsum(totals)
 
-    def _log_score_of_observed(self) -> float:
+    @cached_property
+    def log_score_of_observed(self) -> float:
         """Return the log-score of the factors all of whose variables are observed."""
         evidence = {self.graph.variable(n): value for n, value in self.graph.evidence.items()}
         return math.fsum(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import logging
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -45,8 +45,8 @@ class Status(enum.Enum):
     CONVERGED = "the messages no longer change: beliefs and log Z are ready to use"
     MAX_STEPS = "the messages still change: raise max_updates, or set damping to 0.5"
     EMPTY_BELIEF = (
-        "a variable has no value that all its factors allow: check the evidence, or use a message "
-        "family with a finite backoff"
+        "a variable has no value that all its factors allow, or a factor forbids what is observed: "
+        "check the evidence, or use a message family with a finite backoff"
     )
     DIVERGENT_SUM = (
         "a sum over strings is infinite: cap the length in a unary acceptor, or lower the weights "
@@ -81,14 +81,16 @@ class Result:
         """Log Z (nats): exact on forests with exact messages, the Bethe estimate on loops.
 
         Under max-product on a forest it is the log-score of the best assignment. Computed when
-        first asked for, over all factors, observed ones included. NaN after DIVERGENT_SUM and
-        TOO_LARGE.
+        first asked for, over all factors, observed ones included. -inf after EMPTY_BELIEF, NaN
+        after DIVERGENT_SUM and TOO_LARGE.
 
         Cost: On a forest, the first pass of the components without a query; on loops, one message
             and two products per factor.
         """
         if self.status in (Status.DIVERGENT_SUM, Status.TOO_LARGE):
             return math.nan
+        if self.status is Status.EMPTY_BELIEF:
+            return -math.inf
         return self._mailbox.log_partition()
 
     def incoming(self, factor: int) -> dict[str, Potential]:
@@ -232,7 +234,8 @@ def run(
                 schedule or residual, damping, max_updates, tolerance, after_sweep
             )
         beliefs = {graph.variables[v].name: mailbox.belief(v) for v in wanted}
-        status = _status(beliefs, converged)
+        totals = [belief.log_total for belief in beliefs.values()]
+        status = _status([mailbox.log_score_of_observed, *totals], converged)
         if status is Status.CONVERGED and mailbox.unsummable:
             status = Status.DIVERGENT_SUM
     except DivergentSumError:
@@ -266,8 +269,7 @@ def _wanted(graph: FactorGraph, queries: Iterable[str] | None) -> list[int]:
     return [graph.positions[graph.variable(name)] for name in queries]
 
 
-def _status(beliefs: Mapping[str, Belief], converged: bool) -> Status:
-    totals = [belief.log_total for belief in beliefs.values()]
+def _status(totals: Sequence[float], converged: bool) -> Status:
     if any(math.isnan(total) or total == math.inf for total in totals):
         return Status.NONFINITE
     if any(total == -math.inf for total in totals):

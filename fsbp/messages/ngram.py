@@ -14,14 +14,16 @@ from typing import ClassVar, Literal, TypeAlias, cast
 import numpy as np
 
 from fsbp.acceptors import MachineTooLargeError, without_parallel_arcs
-from fsbp.alphabet import Alphabet
+from fsbp.alphabet import Alphabet, common_alphabet
 from fsbp.arrays import FloatArray, log_sum_exp
+from fsbp.floors import Weighed, weighed_ngram_counts, weighed_table
 from fsbp.history_growth import coarser_counts, grown_automaton, longer_histories
 from fsbp.messages.base import MessageFamily
 from fsbp.ngram_potential import (
     NgramPotential,
     common_refinement,
     history_map,
+    on_common_refinement,
     sum_of_ngrams,
 )
 from fsbp.ngrams import (
@@ -31,7 +33,9 @@ from fsbp.ngrams import (
     history_automaton,
     tilted_ngram_counts,
 )
-from fsbp.potentials import MAX_ARCS, difference
+from fsbp.pathsum import DivergentSumError
+from fsbp.potentials import MAX_ARCS, coarsened, difference
+from fsbp.powered import Powered
 from fsbp.variables import Acceptor, Potential, Scored, StringPotential, StringTable, Variable
 
 Order: TypeAlias = int | Literal["adaptive"]
@@ -56,10 +60,10 @@ class Ngram(MessageFamily):
     that the factors allow (`fsbp.inference.contradictions`, with the proof).
 
     Where mu c has no finite sum, `updated` raises, and propagation keeps the previous message until
-    the context changes. A table that lists anything stands for its list, whatever its floor. A
-    product of mu and c of more than `max_arcs` arcs, or a mu that no machine carries, is replaced
-    by the best strings of mu, and where these outgrow a bound too the previous message stays, both
-    with a notice in the log.
+    the context changes. Tables have their floor in c; where all messages come from such tables,
+    sums run over what these list (`fsbp.floors`). Alphabets grow by the symbols of messages. A mu
+    that no machine carries, or one whose product with c passes `max_arcs`, is replaced by the best
+    strings of both; where these outgrow a bound too, the previous message stays. The log says so.
 
     Args:
         order: n, for histories of up to n - 1 symbols, or "adaptive": histories grow while they pay
@@ -67,7 +71,8 @@ class Ngram(MessageFamily):
         penalty: Nats per arc that a new history must save per string (adaptive order only).
         max_order: The largest n (adaptive order only).
         candidates: N-grams tried at each growth (adaptive order only).
-        smoothing: Expected count that the belief's row is worth in a new row.
+        smoothing: Expected count that the belief's row is worth in a new row, and that symbols have
+            of which a message does not know; 1e-9 moves expected counts by less than 1e-6.
         max_states: Bound on the histories of a message. A fixed order is lowered until it fits,
             with a notice in the log; an adaptive one stops growing.
         max_arcs: Bound on every machine that a projection builds.
@@ -144,48 +149,51 @@ class Ngram(MessageFamily):
         """
         if not isinstance(potential, StringPotential):
             return self._coarsened(variable, potential, cast(FloatArray, context))
-        others, present = (_as_ngrams(p, variable) for p in (context, previous))
-        if isinstance(potential, NgramPotential) and self._holds(potential):
-            return _on_automata(potential, [others.automaton, present.automaton])
-        if isinstance(potential, StringTable) and not potential.strings:
-            return NgramPotential.uniform(present.automaton, present.alphabet).shifted(
-                potential.floor
-            )
+        others, before = (_as_ngrams(p, variable) for p in (context, previous))
         try:
-            machine = self._machine(variable, potential)
+            sent = self._carried(variable, potential, others)
         except MachineTooLargeError as error:
-            return self._kept(variable, present, error)
-        alphabet = max((machine.alphabet, others.alphabet, present.alphabet), key=len)
-        others, present = _over(others, alphabet), _over(present, alphabet)
-        automaton = common_refinement(
-            [others.automaton, present.automaton, self._automaton(len(alphabet))]
-        )
-        others = others.refined(automaton)
+            return self._kept(variable, before, error)
+        if isinstance(sent, NgramPotential) and self._holds(sent):
+            held = on_common_refinement([sent, others, before])[0]
+            return replace(held, unseen=min(held.unseen, self._unseen(held)), tables=())
+        if isinstance(sent, StringTable) and not sent.strings:
+            return _floor_alone(sent.floor, before)
+        machine, others, present = self._over_one_alphabet(variable, sent, others, before)
         try:
             counts_hs, total = self._counts(machine, others)
             if self.order == "adaptive" and visits < GROWTH_VISITS:
                 others, counts_hs = self._grown(machine, others, counts_hs)
         except NoMassError:
-            return others.shifted(-np.inf)
+            return _floor_alone(-np.inf, others)
         except MachineTooLargeError as error:
-            return self._kept(variable, present, error)
+            return self._kept(variable, before, error)
+        except DivergentSumError:
+            if not any(table.strings for table in before.tables):
+                raise
+            return _floor_alone(before.tables[0].floor, before)
         present = present.refined(others.automaton)
         matched = self._matched(counts_hs, sum_of_ngrams([others, present]))
-        return matched.minus(others).shifted(total)
+        message = matched.minus(others).shifted(total)
+        if isinstance(sent, StringTable) and sent.floor > -np.inf:
+            return replace(message, unseen=0.0, tables=(sent,))
+        return replace(message, unseen=self._unseen(message), tables=())
 
     def change(self, after: Potential, before: Potential, belief: Potential) -> float:
         """Return by how much a message has changed, in the eyes of the belief.
 
         sum over histories and symbols of the belief's expected count x |change of the log-weight|;
         the largest change of a log-weight where the belief has no finite sum, or the variable is
-        finite.
+        finite. Infinite where the message begins or ceases to rule strings out, since the tables
+        with a floor that it meets have other sums then.
         """
-        if isinstance(after, NgramPotential) and isinstance(belief, NgramPotential):
-            if belief.is_summable:
-                pair = (after, cast(NgramPotential, before))
-                automaton = common_refinement([p.automaton for p in (*pair, belief)])
-                new_hs, old_hs = (p.refined(automaton).log_weight_hs for p in pair)
-                count_hs = belief.refined(automaton).expected_counts_hs()
+        if isinstance(after, NgramPotential) and isinstance(before, NgramPotential):
+            if after.is_free != before.is_free:
+                return np.inf
+            if isinstance(belief, NgramPotential) and belief.is_summable:
+                new, old, seen_by = on_common_refinement([after, before, belief])
+                new_hs, old_hs = new.log_weight_hs, old.log_weight_hs
+                count_hs = seen_by.expected_counts_hs()
                 seen = (count_hs > 0.0) & (new_hs != old_hs)
                 return float(count_hs[seen] @ np.abs(new_hs[seen] - old_hs[seen]))
         return difference(after, before)
@@ -210,20 +218,57 @@ class Ngram(MessageFamily):
             return len(potential.automaton.histories) <= self.max_states
         return max(map(len, potential.automaton.histories)) < self.order
 
-    def _machine(self, variable: Variable, potential: StringPotential) -> Acceptor:
-        """Return a potential as a machine, or the machine of its best strings.
+    def _carried(
+        self, variable: Variable, potential: StringPotential, others: NgramPotential
+    ) -> StringTable | NgramPotential | Acceptor:
+        """Return a potential as it is or as a machine, or else the list of its best strings.
 
-        A list stands for what it lists, whatever its floor.
+        Raises:
+            MachineTooLargeError: It has no machine within bounds, and its best strings are too dear
+                to find.
         """
-        if isinstance(potential, StringTable) and potential.strings:
-            potential = replace(potential, floor=-np.inf)
-        try:
-            if not isinstance(potential, Scored) or potential.tight:
+        if isinstance(potential, StringTable | NgramPotential):
+            return potential
+        reason = "no machine carries it"
+        has_machine = potential.tight if isinstance(potential, Scored) else True
+        if has_machine and not isinstance(potential, Powered):
+            try:
                 return potential.to_acceptor(variable.alphabet)
-            reason = "no machine carries it"
-        except MachineTooLargeError as error:
-            reason = str(error)
-        return self._listed(variable.alphabet, potential, reason)
+            except MachineTooLargeError as error:
+                reason = str(error)
+        return self._listed(potential, others, reason)
+
+    def _over_one_alphabet(
+        self,
+        variable: Variable,
+        sent: StringTable | NgramPotential | Acceptor,
+        others: NgramPotential,
+        present: NgramPotential,
+    ) -> tuple[Weighed, NgramPotential, NgramPotential]:
+        """Return message, context and previous message over one alphabet, the latter on histories.
+
+        Where the previous message allowed all symbols, one that does not replaces even draws, so
+        that rows without counts have a sum.
+        """
+        own = variable.alphabet
+        own = own.extended(sent.strings) if isinstance(sent, StringTable) else sent.alphabet
+        owners = (variable.alphabet, own, others.alphabet, present.alphabet)
+        alphabet = common_alphabet(owners)
+        others, present = others.over(alphabet), present.over(alphabet)
+        if isinstance(sent, StringTable) and sent.floor > -np.inf:
+            machine = weighed_table(sent, others)
+        else:
+            machine = Weighed(sent.to_acceptor(alphabet))
+            if present.is_free:
+                even_hs = present.log_weight_hs - np.log(len(alphabet) + 1)
+                present = replace(present, log_weight_hs=even_hs)
+        histories = [others.automaton, present.automaton, self._automaton(len(alphabet))]
+        return machine, others.refined(common_refinement(histories)), present
+
+    def _unseen(self, message: NgramPotential) -> float:
+        """Return how little symbols outside a message's alphabet weigh: what it has not seen."""
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.smoothing / (len(message.alphabet) + 1)))
 
     def _kept(
         self, variable: Variable, previous: NgramPotential, error: MachineTooLargeError
@@ -238,24 +283,42 @@ class Ngram(MessageFamily):
         LOG.warning("a message to %r is kept as it was: %s", variable.name, error)
         return previous
 
-    def _listed(self, alphabet: Alphabet, potential: StringPotential, reason: str) -> Acceptor:
+    def _listed(
+        self, potential: StringPotential, others: NgramPotential, reason: str
+    ) -> StringTable:
+        """Return the best strings of a potential, and those of its context, with their weights.
+
+        Raises:
+            MachineTooLargeError: The family allows no lists, or the strings are too dear to find.
+        """
         if self.overflow == 0:
             raise MachineTooLargeError(reason)
         LOG.warning("a message is reduced to its %d best strings: %s", self.overflow, reason)
-        return potential.k_best(self.overflow).to_acceptor(alphabet)
+        best = potential.k_best(self.overflow)
+        if not best.strings or not others.is_summable:
+            return best
+        candidates = [t for t in others.k_best(self.overflow).strings if t not in best.weight_of]
+        weights_n = np.concatenate([best.log_weights_n, potential.log_weights(candidates)])
+        table = StringTable((*best.strings, *candidates), weights_n)
+        return table.subset(np.flatnonzero(weights_n > -np.inf).tolist())
 
-    def _counts(self, machine: Acceptor, others: NgramPotential) -> tuple[FloatArray, float]:
+    def _counts(self, machine: Weighed, others: NgramPotential) -> tuple[FloatArray, float]:
         """Return the expected n-gram counts of message times context, and its log total."""
+        return weighed_ngram_counts(machine, others, self._counts_of_machine)
+
+    def _counts_of_machine(
+        self, machine: Acceptor, others: NgramPotential
+    ) -> tuple[FloatArray, float]:
         context = others.automaton, others.log_weight_hs
         try:
             merged = without_parallel_arcs(machine.arrays)
             return tilted_ngram_counts(merged, *context, self.max_arcs)
         except MachineTooLargeError as error:
-            listed = self._listed(machine.alphabet, machine, str(error))
+            listed = self._listed(machine, others, str(error)).to_acceptor(machine.alphabet)
         return tilted_ngram_counts(listed.arrays, *context, self.max_arcs)
 
     def _grown(
-        self, machine: Acceptor, others: NgramPotential, counts_hs: FloatArray
+        self, machine: Weighed, others: NgramPotential, counts_hs: FloatArray
     ) -> tuple[NgramPotential, FloatArray]:
         """Return context and expected counts on an automaton with the histories that pay."""
         automaton = others.automaton
@@ -287,10 +350,7 @@ class Ngram(MessageFamily):
     def _coarsened(
         self, variable: Variable, log_table: FloatArray, context: FloatArray
     ) -> FloatArray:
-        """Return a table that is constant within blocks and keeps their probabilities.
-
-        message(block) = log(sum over the block of exp(table + context) / sum of exp(context)).
-        """
+        """Return a table that is constant within a variable's blocks, if it has any."""
         if variable.name not in self.blocks:
             return log_table
         block_v = np.asarray(self.blocks[variable.name])
@@ -298,14 +358,7 @@ class Ngram(MessageFamily):
             raise ValueError(
                 f"{len(block_v)} blocks for the {len(log_table)} values of {variable.name!r}"
             )
-        coarse = np.empty_like(log_table)
-        for block in np.unique(block_v):
-            inside = block_v == block
-            weight = context[inside]
-            if not np.any(weight > -np.inf):
-                weight = np.zeros(len(weight))
-            coarse[inside] = log_sum_exp(log_table[inside] + weight) - log_sum_exp(weight)
-        return coarse
+        return coarsened(log_table, context, block_v)
 
 
 @lru_cache(maxsize=32)
@@ -327,19 +380,12 @@ def _as_ngrams(potential: Potential, variable: Variable) -> NgramPotential:
     return potential
 
 
-def _over(potential: NgramPotential, alphabet: Alphabet) -> NgramPotential:
-    """Return a potential over a larger alphabet; one that says nothing says nothing there too."""
-    if len(alphabet) > len(potential.alphabet) and not potential.log_weight_hs.any():
-        automaton = history_automaton(potential.automaton.histories, len(alphabet))
-        return NgramPotential.uniform(automaton, alphabet)
-    return potential.over(alphabet)
-
-
-def _on_automata(potential: NgramPotential, automata: list[HistoryAutomaton]) -> NgramPotential:
-    """Return a potential on a common refinement with others over the same number of symbols."""
-    symbols = potential.automaton.num_symbols
-    same = [automaton for automaton in automata if automaton.num_symbols == symbols]
-    return potential.refined(common_refinement([potential.automaton, *same]))
+def _floor_alone(floor: float, previous: NgramPotential) -> NgramPotential:
+    """Return the message that gives every string the same weight."""
+    uniform = NgramPotential.uniform(previous.automaton, previous.alphabet)
+    if floor == -np.inf:
+        return replace(uniform, unseen=-np.inf).shifted(-np.inf)
+    return replace(uniform, tables=(StringTable((), np.zeros(0), 0.0),)).shifted(floor)
 
 
 def _log_rows(belief: NgramPotential) -> FloatArray:

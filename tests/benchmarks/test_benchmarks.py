@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from paradigms.weights import FEATURES
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PLURALS = {
     "Hund": "Hunde", "Tisch": "Tische", "Fisch": "Fische", "Blume": "Blumen", "Nase": "Nasen",
@@ -20,11 +22,11 @@ PLURALS = {
 def rows(nouns: list[str], hidden: str = "", key: str = "") -> str:
     """Three cells for each noun as lemma, form and features; the hidden cell is a hole."""
     lines = []
-    for number, noun in enumerate(nouns):
+    for spoilter, noun in enumerate(nouns):
         plural = PLURALS[noun]
         dative = plural if plural.endswith("n") else plural + "n"
         for cell, form in (("N;NOM;SG", noun), ("N;NOM;PL", plural), ("N;DAT;PL", dative)):
-            name = f"{key}{number}" if key else noun
+            name = f"{key}{spoilter}" if key else noun
             lines.append(f"{name}\t{'' if cell == hidden else form}\t{cell}\n")
     return "".join(lines)
 
@@ -55,6 +57,24 @@ def test_sigmorphon2017(tmp_path: Path) -> None:
     ngram = report("sigmorphon2017.py", "--data", str(tmp_path), *options)
     assert ngram["messages"] == "ngram"
     assert ngram["macro"]["holes"] == 1
+
+
+def test_an_ablation_names_every_ingredient(tmp_path: Path) -> None:
+    (tmp_path / "german-train-low").write_text(rows(["Hund", "Tisch", "Blume"]))
+    (tmp_path / "german-covered-dev").write_text(rows(["Fisch", "Nase"], hidden="N;DAT;PL"))
+    (tmp_path / "german-uncovered-dev").write_text(rows(["Fisch", "Nase"]))
+    contrary = tmp_path / "contrary.json"
+    contrary.write_text(json.dumps(dict.fromkeys(FEATURES, 0.0) | {"direct": -1.0}))
+    options = ("--data", str(tmp_path), "--jobs", "1", "--ablate")
+    found = report("sigmorphon2017.py", *options)["ablation"]
+    assert len(found) == 6
+    for without in found.values():
+        mean, low, high = without["loss_over_lexemes"]
+        assert low <= mean <= high
+        assert without["loss"] == pytest.approx(100 - without["accuracy"])
+    spoilt = report("sigmorphon2017.py", *options, "--weights", str(contrary))
+    assert spoilt["macro"]["accuracy"] < 100
+    assert spoilt["ablation"]["equal exponents"]["loss"] < 0
 
 
 def test_pcfp(tmp_path: Path) -> None:
@@ -110,7 +130,7 @@ def test_sizes_that_cannot_be_measured_are_refused(
     assert message in done.stderr
 
 
-def test_growth_is_that_with_the_number_of_edges() -> None:
+def test_growth_is_that_with_the_spoilter_of_edges() -> None:
     messages = runpy.run_path(str(BENCHMARKS / "messages.py"))
     edges = {10: 30, 20: 90, 40: 100}
     figures = messages["Figures"](1.0, 1.0, 50.0, True, 90.0, 80.0)

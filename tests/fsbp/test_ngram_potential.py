@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbp.acceptors import universe_acceptor
-from fsbp.alphabet import Alphabet
+from fsbp.alphabet import Alphabet, common_alphabet
 from fsbp.arrays import log_sum_exp
 from fsbp.inference.enumeration import enumerate_strings
 from fsbp.ngram_potential import (
@@ -144,8 +146,32 @@ def test_symbols_outside_the_alphabet_are_forbidden() -> None:
     assert potential.to_acceptor(larger).alphabet == larger
     first, second = on_common_refinement([potential, over])
     assert first.alphabet == second.alphabet == larger
-    with pytest.raises(ValueError, match="extends its own"):
-        potential.over(Alphabet(("b", "a", "c")))
+    with pytest.raises(ValueError, match="has its symbols"):
+        potential.over(Alphabet(("b", "c")))
+
+
+def test_alphabets_in_any_order_have_one_union() -> None:
+    rng = np.random.default_rng(2)
+    first = random_ngrams(rng).over(Alphabet(("a", "b", "y")))
+    second = replace(random_ngrams(rng), unseen=-0.5).over(Alphabet(("c", "b", "a")))
+    texts = [*STRINGS, "ca", "ya", "yc"]
+    for pair in ((first, second), (second, first)):
+        both = sum_of_ngrams(pair)
+        assert set(both.alphabet.symbols) == set("abcy")
+        expected = first.log_weights(texts) + second.log_weights(texts)
+        np.testing.assert_allclose(both.log_weights(texts), expected)
+    assert common_alphabet([Alphabet(tuple("bayz")), Alphabet(tuple("bax"))]).symbols == tuple(
+        "baxyz"
+    )
+
+
+def test_the_uniform_potential_weighs_unseen_symbols() -> None:
+    uniform = NgramPotential.uniform(history_automaton([], 2), ALPHABET).shifted(-1.0)
+    np.testing.assert_array_equal(uniform.log_weights(["", "a", "xy"]), -1.0)
+    wider = uniform.to_acceptor(Alphabet(("a", "b", "x")))
+    np.testing.assert_allclose(wider.log_weights(["xa", "y"]), [-1.0, -np.inf])
+    nothing = uniform.k_best(3)
+    assert (nothing.strings, nothing.floor) == ((), -1.0)
 
 
 def test_an_infinite_sum_raises_and_is_not_normalised_by() -> None:

@@ -187,7 +187,7 @@ def test_order_and_duplicates_of_examples() -> None:
 
 def test_rules_and_counts() -> None:
     model = RewriteModel.from_examples(PLURALS, COSTS)
-    assert model.total_weight == len(PLURALS)
+    assert model.total_weight == sum(example.weight for example in PLURALS) == 8.0
     assert len(model.rules) == len(model.wholes) == 6
     with pytest.raises(ValueError, match="at least one example"):
         RewriteModel.from_examples([], COSTS)

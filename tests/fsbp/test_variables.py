@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbp import variables
-from fsbp.acceptors import MachineTooLargeError
+from fsbp.acceptors import MachineTooLargeError, universe_acceptor
 from fsbp.alphabet import Alphabet
 from fsbp.arrays import log_sum_exp
 from fsbp.variables import Acceptor, Scored, StringTable, Variable
@@ -91,7 +91,15 @@ def test_best_of_a_loose_bound(seed: int, k: int) -> None:
     assert scored.k_best(k).strings == expected.strings
     assert scored.log_total("max") == largest.max()
     np.testing.assert_array_equal(scored.shifted(2.0).log_weights(STRINGS), largest + 2.0)
-    with pytest.raises(TypeError, match="maximum"):
+    machine = scored.to_acceptor(ALPHABET)
+    np.testing.assert_allclose(machine.log_weights(STRINGS), largest, atol=1e-9)
+    assert scored.log_total() == pytest.approx(np.logaddexp.reduce(largest))
+
+
+def test_a_loose_bound_of_many_strings_is_no_machine() -> None:
+    machine = Acceptor(universe_acceptor(len(ALPHABET), 14), ALPHABET)
+    scored = Scored(machine.log_weights, lambda: machine, tight=False)
+    with pytest.raises(MachineTooLargeError, match="k-best"):
         scored.to_acceptor(ALPHABET)
 
 

@@ -26,6 +26,7 @@ class FakeModel:
     adapt: bool = True
     seed: int = 0
     sweeps: int = 1
+    passes: int = 2
     learned: list[str] = field(default_factory=list)
 
     def fit(

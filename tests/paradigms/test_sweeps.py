@@ -127,7 +127,7 @@ def test_sweeps_are_checked(number: object) -> None:
 
 
 def test_passes_are_those_over_the_tables_to_complete() -> None:
-    assert ParadigmModel(sweeps=2).passes == 3
+    assert ParadigmModel(sweeps=2).passes == 2
     assert ParadigmModel(sweeps=2, adapt=False).passes == 1
     assert ParadigmModel(sweeps=0).passes == 1
 

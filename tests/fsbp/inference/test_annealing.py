@@ -19,9 +19,17 @@ from fsbp.graph import FactorGraph
 from fsbp.inference.annealing import anneal, tempered_graph
 from fsbp.inference.enumeration import enumerate_graph, enumerate_strings
 from fsbp.inference.propagation import Status, infer
+from fsbp.messages.exact import Exact
 from fsbp.messages.kbest import KBest
 from fsbp.variables import StringTable, Variable
-from tests.cases import ALPHABET, COLOUR, FLAG, MAX_LENGTH
+from tests.cases import (
+    ALPHABET,
+    COLOUR,
+    FLAG,
+    MAX_LENGTH,
+    random_machine,
+    transducer_factor,
+)
 from tests.fsbp.inference.test_schedules import loopy_graph
 from tests.strategies import Shape, shapes, tree
 
@@ -106,6 +114,29 @@ def test_edit_channels_find_the_best_assignment(links: list[tuple[int, int]], se
     assert {n: belief.kbest(1)[0][0] for n, belief in result.beliefs.items()} == assignment
     if graph.is_forest:
         assert result.log_partition == pytest.approx(score, rel=1e-9)
+
+
+@pytest.mark.parametrize("overflow", [0, 100])
+@pytest.mark.parametrize("links", [[(0, 1)], [(0, 1), (2, 1)]])
+def test_exact_messages_anneal_over_few_strings(
+    links: list[tuple[int, int]], overflow: int
+) -> None:
+    """Machines with several paths per string, whose powers no machine carries."""
+    rng = np.random.default_rng(3)
+    names = [Variable(f"s{n}", ALPHABET) for n in range(1 + max(map(max, links)))]
+    opinions = [AcceptorFactor(name, random_machine(rng)) for name in names]
+    pairs = [transducer_factor(names[a], names[b], rng) for a, b in links]
+    graph = FactorGraph((*opinions, *pairs))
+    exact = Exact(overflow=overflow)
+    reference = enumerate_graph(graph, MAX_LENGTH)
+    cool = infer(tempered_graph(graph, 0.4), exact)
+    expected = log_sum_exp(reference.log_score_table / 0.4)
+    assert cool.log_partition == pytest.approx(expected, rel=1e-9)
+    assignment, score = reference.best()
+    result = anneal(graph, exact)
+    assert result.status is Status.CONVERGED
+    assert result.log_partition == pytest.approx(score, rel=1e-9)
+    assert {n: belief.kbest(1)[0][0] for n, belief in result.beliefs.items()} == assignment
 
 
 def test_annealing_edit_channels_on_a_loop_is_quick() -> None:

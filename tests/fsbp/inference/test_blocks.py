@@ -46,14 +46,14 @@ def test_wholes_are_drawn_first_or_last() -> None:
     graph = FactorGraph((CONCATENATION, longer, prior))
     [found] = linked_blocks(graph)
     assert names(graph, found) == ["x", "w", "s", "u", "u2"]
-    assert found.is_exact
+    assert found.sums_out_later
     assert found.below[graph.positions[STEM]] == (2,)
     assert found.above[graph.positions[STEM]] == (0,)
     turned = block(graph, found.order, parts_first=True)
     order = names(graph, turned)
     assert order.index("w") > max(order.index("s"), order.index("u"))
     assert order[-1] == "x"
-    assert not turned.is_exact
+    assert not turned.sums_out_later
 
 
 def test_observed_variables_stay_outside() -> None:
@@ -67,7 +67,7 @@ def test_observed_variables_stay_outside() -> None:
 
 def test_cycles_make_overlapping_blocks_without_cycles() -> None:
     found = linked_blocks(PARADIGM)
-    assert all(one.is_exact for one in found)
+    assert all(one.sums_out_later for one in found)
     members = {frozenset(names(PARADIGM, one)) for one in found}
     assert frozenset({"s", "su", "su2"}) in members
     assert frozenset({"s", "u", "su", "su2", "s2u"}) in members
@@ -77,6 +77,6 @@ def test_an_observed_whole_moves_its_parts_together() -> None:
     observed = PARADIGM.observe({"su": "ab", "s2u2": "ba", "su2": "a", "s2u": "b"})
     for one in linked_blocks(observed):
         assert set(names(observed, one)) == {"s", "s2", "u", "u2"}
-        assert not one.is_exact
+        assert not one.sums_out_later
         heard = [f for v in one.order for f in (*one.below[v], *one.above[v])]
         assert set(heard) == {0, 1, 2, 3}

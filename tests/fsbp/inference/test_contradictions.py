@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -22,11 +23,24 @@ from fsbp.graph import FactorGraph
 from fsbp.inference.contradictions import empty_messages, without_values
 from fsbp.inference.enumeration import enumerate_graph
 from fsbp.inference.propagation import Status, infer
+from fsbp.inference.schedules import Schedule, synchronous
 from fsbp.messages.base import MessageFamily
 from fsbp.messages.exact import Exact
 from fsbp.messages.ngram import Ngram
+from fsbp.pathsum import Semiring
 from fsbp.variables import Acceptor, StringTable, Variable
-from tests.cases import ALPHABET, FLAG, REWRITES, STRINGS, TOPOLOGY, random_table
+from tests.cases import (
+    ALPHABET,
+    COLOUR,
+    FAMILY_CASES,
+    FLAG,
+    REWRITES,
+    STRINGS,
+    TOPOLOGY,
+    FamilyCase,
+    S,
+    random_table,
+)
 from tests.strategies import Shape, shapes, tree
 
 NGRAMS = [Ngram(), Ngram(4), Ngram("adaptive")]
@@ -199,3 +213,31 @@ def test_sets_that_are_too_dear_say_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 def test_factors_that_need_lists_forbid_nothing() -> None:
     graph = FactorGraph((RewriteFactor(P, Q, REWRITES), AcceptorFactor(Q, words("bbbb"))))
     assert without_values(graph) == set()
+
+
+def test_nothing_is_possible_where_a_belief_is_empty() -> None:
+    """A factor that takes an empty list for no opinion does not make the impossible possible."""
+    lists = [AcceptorFactor(P, words(text)) for text in ("a", "b")]
+    graph = FactorGraph((*lists, AcceptorFactor(Q, words("ab")), RewriteFactor(P, Q, REWRITES)))
+    for semiring in get_args(Semiring):
+        result = infer(graph, semiring=semiring)
+        assert result.status is Status.EMPTY_BELIEF
+        assert result.log_partition == -np.inf
+
+
+@pytest.mark.parametrize("schedule", [None, synchronous], ids=["default", "synchronous"])
+@pytest.mark.parametrize("case", FAMILY_CASES, ids=lambda case: case.name)
+def test_evidence_that_a_factor_forbids_is_reported(
+    case: FamilyCase, schedule: Schedule | None
+) -> None:
+    """All variables of the factor are observed, so that no belief is empty."""
+    forbidding = TableFactor((FLAG, COLOUR), np.array([[0.0, -np.inf, 0.0], [0.0, 0.0, 0.0]]))
+    opinion = AcceptorFactor(S, StringTable(("a", "ab"), np.zeros(2)))
+    graph = FactorGraph((forbidding, opinion))
+    for colour, status in (("green", Status.EMPTY_BELIEF), ("blue", Status.CONVERGED)):
+        observed = graph.observe({"flag": "no", "colour": colour})
+        semirings = get_args(Semiring)[: 1 if case.family.samples else 2]
+        for semiring in semirings:
+            result = infer(observed, case.family, semiring, schedule=schedule)
+            assert result.status is status
+            assert (result.log_partition == -np.inf) == (status is Status.EMPTY_BELIEF)

@@ -12,6 +12,7 @@ import pytest
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.concatenation import ConcatenationFactor
 from fsbp.graph import FactorGraph
+from fsbp.inference.annealing import tempered_graph
 from fsbp.inference.blocks import block, linked_blocks
 from fsbp.inference.enumeration import enumerate_graph, enumerate_strings
 from fsbp.inference.joint import BlockSampler, JointDraws
@@ -62,7 +63,7 @@ def test_the_ratio_of_exact_draws_is_the_sum_of_all_weights() -> None:
     log_partition = enumerate_graph(graph, 2).log_partition
     for values in assignments(graph):
         assert joint.log_ratio(values) == pytest.approx(log_partition, abs=1e-9)
-    assert joint.is_exact
+    assert not joint.proposes
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_proposals_know_their_probability(cyclic: bool, max_arcs: int, parts_fir
     """Probabilities sum to one over what can be drawn, and weight is that of all factors."""
     graph = word_graph(cyclic=cyclic)
     joint = draws_of(graph, max_arcs, parts_first)
-    assert not joint.is_exact
+    assert joint.proposes
     weights = np.array([joint.log_weight(values) for values in assignments(graph)])
     ratios = np.array([joint.log_ratio(values) for values in assignments(graph)])
     assert np.exp(weights - ratios).sum() == pytest.approx(1.0, abs=1e-9)
@@ -88,6 +89,16 @@ def test_draws_have_their_probability() -> None:
         probability = math.exp(joint.log_weight(values) - joint.log_ratio(values))
         error = math.sqrt(probability * (1 - probability) / len(drawn))
         assert abs(drawn.count(values) / len(drawn) - probability) <= 4 * error
+
+
+def test_powers_of_path_sums_are_drawn_from_their_bounds() -> None:
+    graph = tempered_graph(word_graph(), 0.5)
+    joint = draws_of(graph)
+    drawn = joint.draw(4000, np.random.default_rng(1))
+    assert joint.proposes
+    ratio_n = np.exp([joint.log_ratio(values) for values in drawn])
+    expected = math.exp(enumerate_graph(graph, 2).log_partition)
+    assert abs(ratio_n.mean() - expected) <= 4 * ratio_n.std() / math.sqrt(len(ratio_n))
 
 
 def test_dead_ends_are_left_out() -> None:
