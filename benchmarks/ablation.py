@@ -32,13 +32,13 @@ def equal_exponents(weights: Weights) -> Weights:
 
 ABLATIONS: Mapping[str, Callable[[ParadigmModel], ParadigmModel]] = {
     "holes teach nothing": lambda model: replace(model, sweeps=0),
-    "no given cells learned": lambda model: replace(model, adapt=False),
+    "no adaptation nor sweep": lambda model: replace(model, adapt=False),
     "lemma alone": lambda model: replace(model, sources="lemma"),
     "equal exponents": lambda model: replace(model, weights=equal_exponents(model.weights)),
     "no letter n-grams": lambda model: replace(
         model, weights=without(model.weights, FORM_FEATURES)
     ),
-    "nothing borrowed": lambda model: replace(
+    "borrowed unweighted": lambda model: replace(
         model,
         weights=without(model.weights, [name for name in FEATURES if name.startswith("borrowed")]),
     ),

@@ -141,7 +141,7 @@ def cli() -> None:
     default="kbest",
     show_default=True,
     help="What the given cells say about a hole: kbest, the 20 best forms of each; exact, all forms"
-    " of each; ngram, an n-gram model of the forms of each (12 times slower, as accurate).",
+    " of each; ngram, an n-gram model of the forms of each (much slower, as a rule less accurate).",
 )
 @jobs_option
 @seed_option

@@ -110,6 +110,22 @@ class Evidence:
         return {cell: frozenset(numbers) for cell, numbers in having.items()}
 
     @cached_property
+    def rank_of(self) -> list[int]:
+        """For each lexeme, its place in an order that does not depend on that of the rows.
+
+        Where only some lexemes are looked at, those come first. The order is shuffled, so that
+        words that begin alike are not looked at together.
+        """
+        key_l = [tuple(sorted(forms.items())) for forms in self.lexemes]
+        shuffled = np.random.default_rng(0).permutation(len(self.lexemes)).tolist()
+        rank_of = [0] * len(self.lexemes)
+        for place, lexeme in zip(
+            shuffled, sorted(range(len(key_l)), key=key_l.__getitem__), strict=True
+        ):
+            rank_of[lexeme] = place
+        return rank_of
+
+    @cached_property
     def forms(self) -> list[str]:
         """All forms, with repetitions."""
         return [
@@ -148,9 +164,10 @@ class Evidence:
     def _first_forms(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Form numbers int32[C, lexemes] (-1: none), given and given or else guessed; the forms.
 
-        Forms are code points int32[F, S] and lengths int32[F].
+        Lexemes come by their rank. Forms are code points int32[F, S] and lengths int32[F].
         """
         number_of: dict[str, int] = {}
+        rank_of = self.rank_of
         given_cl = np.full((len(self.cells), len(self.lexemes)), -1, dtype=np.int32)
         guessed_cl = np.full_like(given_cl, -1)
         for lexeme, (forms, guessed) in enumerate(
@@ -158,11 +175,11 @@ class Evidence:
         ):
             for cell, alternatives in forms.items():
                 number = number_of.setdefault(alternatives[0], len(number_of))
-                given_cl[self.position_of[cell], lexeme] = number
+                given_cl[self.position_of[cell], rank_of[lexeme]] = number
             for cell, guesses in guessed.items():
                 if guesses:
                     number = number_of.setdefault(guesses[0].form, len(number_of))
-                    guessed_cl[self.position_of[cell], lexeme] = number
+                    guessed_cl[self.position_of[cell], rank_of[lexeme]] = number
         length_f = np.array([len(form) for form in number_of], dtype=np.int32)
         symbol_fs = np.zeros((len(number_of), max(length_f, default=0) + 1), dtype=np.int32)
         for row, form in zip(symbol_fs, number_of, strict=True):

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from fsbp.factors.acceptor import AcceptorFactor
-from fsbp.factors.rewrite import MAX_STRINGS
+from fsbp.factors.rewrite import MAX_STRINGS, RewriteFactor
 from fsbp.graph import FactorGraph
 from fsbp.inference.beliefs import Belief
 from fsbp.inference.propagation import Status, infer
@@ -61,12 +61,18 @@ def _candidates(graph: FactorGraph, holes: Sequence[str]) -> list[AcceptorFactor
 
     A hole about which no source lists anything has no such belief, and gets no factor; nor does
     one with a source that is only guessed. Opinions weigh what others propose, so they have nothing
-    to say here.
+    to say here, and no more have sources whose exponent speaks against what they list.
     """
     lists = []
     for hole in holes:
         neighbours = [graph.factors[f] for f in graph.neighbours(hole)]
-        relations = tuple(factor for factor in neighbours if len(factor.variables) > 1)
+        relations = tuple(
+            factor
+            for factor in neighbours
+            if isinstance(factor, RewriteFactor) and factor.exponent > 0
+        )
+        if not relations:
+            continue
         sources = {v.name for factor in relations for v in factor.variables} - {hole}
         if not sources <= graph.evidence.keys():
             continue

@@ -48,8 +48,9 @@ def _size(model: RewriteModel | None) -> int:
 
 def _thinned(lexemes: Sequence[int]) -> Sequence[int]:
     """Return at most `MAX_EXAMPLES` of some lexemes, evenly spread."""
-    step = -(-len(lexemes) // MAX_EXAMPLES) or 1
-    return lexemes[::step]
+    if len(lexemes) <= MAX_EXAMPLES:
+        return lexemes
+    return [lexemes[n * len(lexemes) // MAX_EXAMPLES] for n in range(MAX_EXAMPLES)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class PairModels:
         )
 
     def borrowed(self, source: str, target: str) -> RewriteModel | None:
-        """Return the model of other pairs of cells whose features differ in the same way.
+        """Return the model of the pairs of cells whose features differ as these two cells' do.
 
         From `N;NOM;SG` to `N;NOM;PL` borrows from `N;ACC;SG` to `N;ACC;PL`. The cells most like
         the target lend first, up to `MAX_BORROWED` examples.
@@ -120,14 +121,15 @@ class PairModels:
         nothing but itself.
         """
         evidence = self.evidence
-        both = sorted(evidence.lexemes_with[source] & evidence.lexemes_with[target])
+        rank = evidence.rank_of.__getitem__
+        both = sorted(evidence.lexemes_with[source] & evidence.lexemes_with[target], key=rank)
         examples = []
         for number in _thinned(both):
             forms = evidence.lexemes[number]
             weight = 1.0 / (len(forms[source]) * len(forms[target]))
             examples += [Example(x, y, weight) for x in forms[source] for y in forms[target]]
         if evidence.guesses:
-            one = sorted(evidence.lexemes_with[target] - evidence.lexemes_with[source])
+            one = sorted(evidence.lexemes_with[target] - evidence.lexemes_with[source], key=rank)
             for number in _thinned([n for n in one if evidence.guessed(n, source)]):
                 target_form = evidence.lexemes[number][target][0]
                 examples += [

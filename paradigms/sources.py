@@ -2,7 +2,8 @@
 
 Few sources are better than all: the given cells are ranked by how regularly they predict the hole,
 and the lemma always comes along. A hole that no lexeme shows, or hardly any, borrows from pairs of
-cells whose features differ in the same way; and any hole may be a copy of the cell most like it.
+cells whose features differ in the same way; and any hole may be a copy of the cell that predicts it
+best, or is most like it.
 
 Public names: `Source`, `sources_of_holes`.
 """
@@ -20,7 +21,7 @@ from fsbp.arrays import FloatArray
 from fsbp.rewrite_model import RewriteModel
 from paradigms.evidence import LEMMA, STEM, Evidence
 from paradigms.language import Language
-from paradigms.pair_models import PairModels
+from paradigms.pair_models import MAX_EXAMPLES, PairModels
 
 MAX_SOURCES = 3
 SIMILARITY_WEIGHT = 0.3
@@ -86,7 +87,8 @@ def sources_of_holes(
     Cost: O(given x holes), and the models asked for.
     """
     evidence, models = language.evidence, language.models
-    ranking = _ranking([cell for cell in given if cell not in (LEMMA, STEM)], holes, evidence)
+    cells = sorted(set(given) - {LEMMA, STEM}, key=evidence.position_of.__getitem__)
+    ranking = _ranking(cells, holes, evidence)
     lemma = [cell for cell in given if cell == LEMMA]
     stem = [cell for cell in given if cell == STEM]
     return [
@@ -189,7 +191,7 @@ def _borrowed(
 
 def _share_guessed(cell: str, hole: str, model: RewriteModel, evidence: Evidence) -> float:
     """Return the share of a direct model's examples whose source is only guessed."""
-    both = len(evidence.lexemes_with[cell] & evidence.lexemes_with[hole])
+    both = min(len(evidence.lexemes_with[cell] & evidence.lexemes_with[hole]), MAX_EXAMPLES)
     return max(0.0, 1.0 - both / model.total_weight)
 
 

@@ -17,6 +17,7 @@ from paradigms.evidence import Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.graphs import LexemeGraph, completion_graph
 from paradigms.language import Language
+from paradigms.lexemes import Lexeme
 from paradigms.messages import KBEST, MessageUse, hole_beliefs
 from paradigms.model import ParadigmModel
 from paradigms.weights import Weights
@@ -112,3 +113,16 @@ def test_unknown_settings_are_refused(run: Callable[..., Result]) -> None:
         ParadigmModel(messages="all")  # type: ignore[arg-type]
     Path("t.csv").write_text("lemma,SG\nTag,Tag\n")
     assert run("complete", "t.csv", "-o", "o.csv", "--messages", "all").exit_code == 2
+
+
+def test_ngrams_do_not_propose_what_a_source_speaks_against() -> None:
+    """A copy with a negative exponent still leaves the copied form a candidate, as in lists."""
+    table = [
+        Lexeme("oma", "oma", {"A": ("omab",), "B": ()}),
+        Lexeme("x", "x", {"A": ("ab",), "B": ()}),
+    ]
+    best = {}
+    for messages in ("kbest", "ngram"):
+        model = ParadigmModel(lemma="id", messages=messages).fit(table)
+        best[messages] = model.complete_lexemes(table)[1]["B"][0].form
+    assert best["ngram"] == best["kbest"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -222,3 +223,42 @@ def test_summary(model: ParadigmModel) -> None:
     assert summary["lexemes"] == len(NOUNS)
     assert summary["cells"] == len(CELLS)
     assert json.loads(json.dumps(summary)) == summary
+
+
+# The order of rows
+
+
+SHOWN = {"N;A": "miru", "N;B": "mire", "N;C": "miru", "N;D": "mire"}
+
+
+@pytest.mark.parametrize("cells", [("N;A", "N;B", "N;C", "N;D"), ("N;B", "N;D", "N;A", "N;C")])
+def test_the_order_of_cells_says_nothing(cells: tuple[str, ...]) -> None:
+    ends = {"gab": "ooaiu", "tol": "ooioi"}
+    train = [
+        Lexeme(stem, None, {f"N;{c}": (stem + end,) for c, end in zip("ABCDE", last, strict=True)})
+        for stem, last in ends.items()
+    ]
+    asked = Lexeme("mir", None, {**{cell: (SHOWN[cell],) for cell in cells}, "N;E": ()})
+    table = [*train, asked]
+    found = ParadigmModel(lemma="id").fit(table).complete_lexemes(table)[-1]["N;E"]
+    straight = Lexeme("mir", None, {**{c: (form,) for c, form in SHOWN.items()}, "N;E": ()})
+    table = [*train, straight]
+    assert found == ParadigmModel(lemma="id").fit(table).complete_lexemes(table)[-1]["N;E"]
+
+
+def test_the_order_of_lexemes_says_nothing_in_large_tables() -> None:
+    """P tells the ending in the first half of the alphabet, Q in the second."""
+    rng = np.random.default_rng(5)
+    stems = [a + b + c for a in "bdfgklmn" for b in "aeiou" for c in "kmrt"][:150]
+    table = []
+    for number, stem in enumerate(stems):
+        end = "xyz"[int(rng.integers(3))]
+        noise = "xyz"[int(rng.integers(3))]
+        p, q = (end, noise) if number < len(stems) / 2 else (noise, end)
+        table.append(Lexeme(stem, None, {"P": (stem + p,), "Q": (stem + q,), "R": (stem + end,)}))
+    holes = [Lexeme("nam", None, {"P": ("namx",), "Q": ("namy",), "R": ()})]
+    found = [
+        ParadigmModel(lemma="id").fit(rows).complete_lexemes(holes)
+        for rows in (table, table[::-1], sorted(table, key=lambda lexeme: lexeme.key[::-1]))
+    ]
+    assert found[0] == found[1] == found[2]
