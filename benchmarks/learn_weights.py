@@ -2,7 +2,8 @@
 
 For each language and condition, cells of complete training tables are hidden at the rate seen in
 the development tables, whose given cells join the evidence; their gold forms are never read. All
-languages and conditions count alike. Writes paradigms/weights.json, or what -o names.
+languages and conditions count alike. What is guessed of holes meanwhile comes from the weights
+shipped so far. Writes paradigms/weights.json, or what -o names.
 """
 
 from __future__ import annotations
@@ -50,14 +51,17 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument("--languages", help="comma-separated; by default all in DIR")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sweeps", type=int, default=1, help="as in ParadigmModel")
+    parser.add_argument(
+        "--sweeps", type=int, default=1, help="over the tables with holes (default: %(default)s)"
+    )
     parser.add_argument("--penalty", type=float, default=0.003)
     parser.add_argument("-o", "--output", type=Path, default=SHIPPED)
     parser.add_argument(
         "--halves",
         type=Path,
         metavar="DIR",
-        help="also write DIR/first.json and DIR/second.json, learned from every other language",
+        help="also write DIR/first.json and DIR/second.json, learned from every other language"
+        " (what is guessed of holes meanwhile still comes from the shipped weights)",
     )
     return parser.parse_args()
 

@@ -148,6 +148,7 @@ def long_layout(grid: Grid, columns: tuple[int, int, int], options: Options) -> 
             if not text:
                 problem, remedy = f"the {what} field is empty", "fill it in or delete the row"
                 raise TableError(problem, remedy, grid.name, grid.lines[row])
+        _check_cell(cell, grid, grid.lines[row])
         forms = _forms(fields[form_column], grid, row, options)
         slots.append(Slot(row, form_column, index.setdefault(lemma, len(index)), cell, forms))
     lemmas = [lemma if options.lemma == "form" else None for lemma in index]
@@ -217,11 +218,20 @@ def _forms(field: str, grid: Grid, row: int, options: Options) -> tuple[str, ...
 
 
 def _check_header(header: Sequence[str], grid: Grid) -> None:
-    """Raises `TableError` where two columns have one name."""
+    """Raises `TableError` where two columns have one name, or one has a name kept for us."""
     repeated = [name for name, count in Counter(header).items() if count > 1 and name]
     if repeated:
         problem = f"two columns are called {shown(repeated[0])}"
         raise TableError(problem, "give every column a name of its own", grid.name, 1)
+    for name in header:
+        _check_cell(name, grid, 1)
+
+
+def _check_cell(name: str, grid: Grid, line: int) -> None:
+    """Raises `TableError` where a cell's name has the character that begins internal names."""
+    if "\0" in name:
+        problem = f"the cell name {shown(name)} has a NUL character in it"
+        raise TableError(problem, "give the cell another name", grid.name, line)
 
 
 def _is_extra(grid: Grid, column: int, name: str) -> bool:

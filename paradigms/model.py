@@ -241,6 +241,8 @@ class ParadigmModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file: a zip of JSON, `.npz` and an OpenFst machine.
 
+        What was learned is saved, not how it is used: `adapt` and `messages` are chosen again.
+
         Raises:
             RuntimeError: The model has not been fitted.
             OSError: The file cannot be written.

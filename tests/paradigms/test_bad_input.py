@@ -6,10 +6,12 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import Result
 
-from paradigms.tables import read_table
+from paradigms.delimited import TableError
+from paradigms.tables import frame_to_lexemes, read_table
 
 Run = Callable[..., Result]
 
@@ -214,3 +216,15 @@ def test_a_model_with_a_damaged_part_is_refused(run: Run, keep: float | None) ->
         assert (damaged, result.exit_code) == (damaged, 2)
         assert result.output.startswith("Error: m: ")
         assert result.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["\0lemma", "\0stem", "N;\0PL"])
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_cell_cannot_take_an_internal_name(name: str, wide: bool) -> None:
+    frame = (
+        pd.DataFrame({"lemma": ["Hund"], "N;SG": ["Hund"], name: [""]})
+        if wide
+        else pd.DataFrame({"lemma": ["Hund"], "form": [""], "features": [name]})
+    )
+    with pytest.raises(TableError, match="NUL character"):
+        frame_to_lexemes(frame)
