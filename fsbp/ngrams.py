@@ -196,6 +196,7 @@ def ngram_counts(
     num_symbols: int,
     n: int,
     weights: Sequence[float] | FloatArray | None = None,
+    max_arcs: int | None = None,
 ) -> NgramCounts:
     """Return the counts of all n-grams up to an order in strings.
 
@@ -204,6 +205,7 @@ def ngram_counts(
         num_symbols: The number of symbols K.
         n: The order, 1 or more.
         weights: float64[N], how often each string counts; once each by default.
+        max_arcs: The order is lowered, down to 1, until histories x symbols are no more than this.
 
     Raises:
         ValueError: The order is not positive.
@@ -219,6 +221,8 @@ def ngram_counts(
             for begin in range(max(0, position - n + 1), position + 1):
                 row = events.setdefault(padded[begin:position], {})
                 row[padded[position]] = row.get(padded[position], 0.0) + weight
+    if max_arcs is not None and n > 1 and len(events) * num_symbols > max_arcs:
+        return ngram_counts(label_strings, num_symbols, n - 1, weights, max_arcs)
     automaton = _automaton(set(events), num_symbols)
     counts_hs = np.zeros((len(automaton.histories), num_symbols + 1))
     for h, history in enumerate(automaton.histories):

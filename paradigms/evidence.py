@@ -113,8 +113,8 @@ class Evidence:
     def rank_of(self) -> list[int]:
         """For each lexeme, its place in an order that does not depend on that of the rows.
 
-        Where only some lexemes are looked at, those come first. The order is shuffled, so that
-        words that begin alike are not looked at together.
+        Where a measure looks at some lexemes only, it takes those that come first. The order is
+        shuffled, so that these do not all begin alike.
         """
         key_l = [tuple(sorted(forms.items())) for forms in self.lexemes]
         shuffled = np.random.default_rng(0).permutation(len(self.lexemes)).tolist()

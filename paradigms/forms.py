@@ -23,8 +23,5 @@ def form_acceptor(evidence: Evidence) -> Acceptor:
     """
     alphabet = evidence.alphabet
     labels = [alphabet.labels(form) for form in dict.fromkeys(evidence.forms)]
-    for order in range(MAX_ORDER, 0, -1):
-        counts = ngram_counts(labels, len(alphabet), order)
-        if counts.automaton.next_ha.size <= MAX_ARCS or order == 1:
-            break
+    counts = ngram_counts(labels, len(alphabet), MAX_ORDER, max_arcs=MAX_ARCS)
     return Acceptor(counts.automaton.acceptor(counts.log_probs_hs()), alphabet)

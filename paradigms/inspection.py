@@ -126,7 +126,8 @@ def inspected_in_model(model: ParadigmModel, name: str | None) -> Inspected:
         lexemes, guesses = list(evidence.lexemes), list(evidence.guesses)
         del lexemes[number], guesses[number : number + 1]
         evidence = replace(evidence, lexemes=tuple(lexemes), guesses=tuple(guesses))
-    completer = replace(model.completer([lexeme]), evidence=evidence, forms=form_acceptor(evidence))
+    forms = form_acceptor(evidence)
+    completer = Completer(evidence, model.weights, forms, model.sources == "lemma", model.messages)
     origin = "a lexeme of the model, as if it were new" + hidden
     return Inspected(lexeme, origin, completer, completer.candidates(lexeme))
 

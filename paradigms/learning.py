@@ -24,9 +24,10 @@ from paradigms.completer import Completer, completions_of
 from paradigms.evidence import Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.language import Language
+from paradigms.layout import Completions
 from paradigms.lexemes import Lexeme
 from paradigms.sources import Source, sources_of_holes
-from paradigms.sweeps import Completions, Stems, guessed_evidence
+from paradigms.sweeps import Stems, guessed_evidence
 from paradigms.weights import FEATURES, FORM_FEATURES, Weights, feature_vector, novelty_features
 
 

@@ -29,10 +29,10 @@ from paradigms.completer import Completer, completions_of
 from paradigms.evaluate import evaluate
 from paradigms.evidence import LEMMA, Evidence, Guess
 from paradigms.forms import form_acceptor
-from paradigms.layout import LemmaUse
+from paradigms.layout import Completions, LemmaUse
 from paradigms.lexemes import Candidate, Lexeme
 from paradigms.messages import MessageUse
-from paradigms.sweeps import Completions, Stems, guessed_evidence
+from paradigms.sweeps import Stems, guessed_evidence
 from paradigms.tables import completed_frame, frame_to_lexemes
 from paradigms.weights import Weights
 

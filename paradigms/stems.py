@@ -115,8 +115,9 @@ def _divided(words: Sequence[Forms], backwards: bool) -> _Divided:
 def _renewed(divisions: _Divisions, share_d: FloatArray, temper: float) -> tuple[FloatArray, float]:
     """Return the posterior of each division given those of all other lexemes, and its total.
 
-    P(exponent | cell) = (count + c P(exponent)) / (forms + c), where neither counts the lexeme
-    itself: a lexeme that may count its own divisions only confirms them.
+    P(exponent | cell) = (count + c P(exponent)) / (forms + c), where neither count nor forms hold
+    the lexeme itself: one that may count its own divisions only confirms them. P(exponent), over
+    all cells, leaves out the form at hand, not the lexeme's other cells.
     """
     d = divisions
     weight_r = share_d[d.division_r]
@@ -197,10 +198,7 @@ class _Letters:
         """Return the model of the distinct forms, of the order that keeps within `MAX_ARCS`."""
         label_of = {letter: n + 1 for n, letter in enumerate(sorted(set("".join(forms))))}
         labels = [tuple(label_of[letter] for letter in form) for form in dict.fromkeys(forms)]
-        for order in range(STEM_ORDER, 0, -1):
-            counts = ngram_counts(labels, len(label_of), order)
-            if counts.automaton.next_ha.size <= MAX_ARCS or order == 1:
-                break
+        counts = ngram_counts(labels, len(label_of), STEM_ORDER, max_arcs=MAX_ARCS)
         return cls(label_of, counts.automaton, counts.log_probs_hs())
 
     @property

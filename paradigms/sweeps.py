@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from paradigms.evidence import STEM, Evidence, Guess, forms_of
+from paradigms.layout import Completions
 from paradigms.lexemes import Candidate, Lexeme
 from paradigms.stems import stem_guesses
 
 MAX_GUESSES = 2
 MIN_PROBABILITY = 0.02
 
-Completions = Sequence[Mapping[str, Sequence[Candidate]]]
 Stems = Sequence[Sequence[Guess]]
 
 

@@ -115,14 +115,14 @@ def bounded_product(
 ) -> Potential:
     """Return the family's product of messages; beyond bounds, over the best strings of each.
 
+    Messages whose best strings are too dear to find propose none, and score those of the others;
+    where no message proposes any, the smallest one alone is returned.
+
     Args:
         family: Of the messages.
         variable: Whose values the messages weigh.
         messages: Any number.
         rng: For families that sample.
-
-    Messages whose best strings are too dear to find propose none, and score those of the others;
-    where no message proposes any, the smallest one alone is returned.
 
     Raises:
         MachineTooLargeError: The product outgrew a bound, and the family allows no lists.

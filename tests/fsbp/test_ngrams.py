@@ -179,3 +179,13 @@ def test_matching_long_histories_loses_nothing():
 def test_counting_is_bounded():
     with pytest.raises(MachineTooLargeError):
         expected_ngram_counts(ngram_acceptor([(1,)], 2, 2), full_history_automaton(2, 3), 3)
+
+
+@pytest.mark.parametrize("max_arcs", [0, 3, 12, 20, 40, 1_000])
+def test_the_order_is_lowered_until_the_automaton_fits(max_arcs: int) -> None:
+    strings = [(1, 2, 3), (2, 2, 1), (3, 1)]
+    found = ngram_counts(strings, 3, 4, max_arcs=max_arcs)
+    by_order = [ngram_counts(strings, 3, order) for order in range(1, 5)]
+    fitting = [c for c in by_order if c.automaton.next_ha.size <= max_arcs] or by_order[:1]
+    assert found.automaton.histories == fitting[-1].automaton.histories
+    np.testing.assert_array_equal(found.counts_hs, fitting[-1].counts_hs)
