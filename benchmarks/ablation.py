@@ -13,9 +13,7 @@ import numpy as np
 from fsbp.metrics import paired_bootstrap
 from paradigms.model import ParadigmModel
 from paradigms.weights import FEATURES, FORM_FEATURES, Weights
-from scoring import Scores, pooled, print_row
-
-BOOTSTRAP_DRAWS = 10_000
+from scoring import BOOTSTRAP_DRAWS, Scores, pooled, print_row
 
 
 def without(weights: Weights, features: Sequence[str]) -> Weights:

@@ -2,8 +2,8 @@
 
 For each language and condition, cells of complete training tables are hidden at the rate seen in
 the development tables, whose given cells join the evidence; their gold forms are never read. All
-languages and conditions count alike. What is guessed of holes meanwhile comes from the weights
-shipped so far. Writes paradigms/weights.json, or what -o names.
+languages and conditions count alike. What is guessed of holes meanwhile comes from fixed weights,
+`START`, and never from weights learned before. Writes paradigms/weights.json, or what -o names.
 """
 
 from __future__ import annotations
@@ -19,11 +19,18 @@ from joblib import Parallel, delayed
 from sigmorphon2017 import available_languages, unimorph_lexemes
 
 from paradigms.learning import Hole, learned_weights, simulated_holes
+from paradigms.weights import FEATURES, Weights
 
 LEXEMES = {"low": 9, "medium": 20, "high": 20}
 FOLDS = {"low": 3, "medium": 2, "high": 1}
 """Into how many parts the lexemes are divided; the cells of one part at a time are hidden."""
 MAX_HOLES = 16
+START = Weights.from_dict(
+    dict.fromkeys(FEATURES, 0.0)
+    | {"direct: one over sources": 1.0, "borrowed": 0.5, "novelty": 3.0}
+)
+"""Weights by reason alone: all sources together count once, a borrowed one counts half, and a form
+that nothing proposes is as likely as one with a probability of 0.02 in the only source."""
 SHIPPED = Path(__file__).resolve().parents[1] / "paradigms" / "weights.json"
 
 
@@ -38,7 +45,9 @@ def language_holes(data: Path, language: str, condition: str, sweeps: int, seed:
     holes: list[Hole] = []
     for fold in range(FOLDS[condition]):
         hidden = chosen[fold :: FOLDS[condition]]
-        holes += simulated_holes(training, hidden, covered, share_given, MAX_HOLES, sweeps, rng)
+        holes += simulated_holes(
+            training, hidden, covered, share_given, MAX_HOLES, sweeps, rng, START
+        )
     total = sum(hole.weight for hole in holes)
     return [replace(hole, weight=hole.weight / total) for hole in holes]
 
@@ -60,8 +69,7 @@ def options_from_command_line() -> argparse.Namespace:
         "--halves",
         type=Path,
         metavar="DIR",
-        help="also write DIR/first.json and DIR/second.json, learned from every other language"
-        " (what is guessed of holes meanwhile still comes from the shipped weights)",
+        help="also write DIR/first.json and DIR/second.json, learned from every other language",
     )
     return parser.parse_args()
 

@@ -1,6 +1,7 @@
 """What the benchmarks share: completing one table, scoring its holes, printing, peak memory.
 
-Public names: `Scores`, `completed_scores`, `pooled`, `peak_mebibytes`, `print_row`.
+Public names: `BOOTSTRAP_DRAWS`, `Scores`, `completed_scores`, `pooled`, `peak_mebibytes`,
+`print_row`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from paradigms.lexemes import Lexeme
 from paradigms.model import ParadigmModel
 
 PRECISION = 0.95
+BOOTSTRAP_DRAWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,14 @@ from paradigms.model import ParadigmModel
 from paradigms.tables import read_table
 from paradigms.weights import Weights
 from rule_baseline import learned_rules
-from scoring import Scores, completed_scores, peak_mebibytes, pooled, print_row
+from scoring import (
+    BOOTSTRAP_DRAWS,
+    Scores,
+    completed_scores,
+    peak_mebibytes,
+    pooled,
+    print_row,
+)
 
 CONDITIONS = ("low", "medium", "high")
 PUBLISHED = {
@@ -52,7 +59,6 @@ COLUMNS = {
 }
 BASELINE_MARGIN = 1.0
 MIN_SHARE_GIVEN = 0.10
-BOOTSTRAP_DRAWS = 10_000
 
 
 def available_languages(data: Path, condition: str, split: str) -> list[str]:

@@ -162,10 +162,11 @@ def complete(
     """Fill the holes of TABLE.
 
     Without --train or --model it learns from the filled cells of TABLE itself; with either, the
-    given cells of TABLE join what was learned, unless --no-adapt. The output has the format, rows
-    and order of TABLE, given cells are copied as they are, and every hole holds its most probable
-    form; where that is less probable than --min-probability, the hole stays as it was, and standard
-    error says how many did. The same seed gives the same output, whatever the number of jobs.
+    given cells of TABLE join what was learned (what was learned already counts once), unless
+    --no-adapt. The output has the format, rows and order of TABLE, given cells are copied as they
+    are, and every hole holds its most probable form; where that is less probable than
+    --min-probability, the hole stays as it was, and standard error says how many did. The same seed
+    gives the same output, whatever the number of jobs.
 
     The details file is TSV with a header: lemma, cell, rank, form, probability (of this form among
     all strings, 0 to 1) and status. Given cells have the status given and probability 1, candidates
@@ -320,7 +321,9 @@ def draw(
     try:
         if table:
             (read,) = reader.tables(table)
-            inspected = inspected_in_table(model, read.lexemes(), name)
+            lexemes = read.lexemes()
+            with progress_bar("completing", (model.passes - 1) * len(lexemes)) as advance:
+                inspected = inspected_in_table(model, lexemes, name, advance)
         else:
             inspected = inspected_in_model(model, name)
         write_atomically(plot, drawing_bytes(lexeme_drawing(inspected), suffix))

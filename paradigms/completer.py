@@ -5,7 +5,6 @@ Public names: `Completer`, `completions_of`.
 
 from __future__ import annotations
 
-import math
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,18 +12,19 @@ from functools import cached_property
 
 from joblib import Parallel, delayed
 
-from fsbp.inference.beliefs import Belief
 from fsbp.variables import Acceptor
 from paradigms.evidence import LEMMA, Evidence, Guess, forms_of
 from paradigms.graphs import completion_graph
 from paradigms.language import Language
 from paradigms.lexemes import Candidate, Lexeme
 from paradigms.messages import MessageUse, hole_beliefs
+from paradigms.probabilities import drawn_probabilities, listed_probabilities
 from paradigms.weights import Weights
 
 NUM_CANDIDATES = 10
 """Candidates reported for each hole."""
 BATCHES_PER_JOB = 8
+MADE_ON_DEMAND = ("language", "_drawn_of")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Completer:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone: another process makes its own pair models."""
-        return {key: value for key, value in self.__dict__.items() if key != "language"}
+        return {key: value for key, value in self.__dict__.items() if key not in MADE_ON_DEMAND}
 
     def candidates(self, lexeme: Lexeme, stems: Sequence[Guess] = ()) -> dict[str, list[Candidate]]:
         """Return the likeliest forms of each hole, best first; at least one each.
@@ -84,16 +84,32 @@ class Completer:
         stems: Sequence[Guess] = (),
     ) -> dict[str, list[Candidate]]:
         """Return the candidates of each hole given some forms; none where no source has any."""
+        if not forms:
+            return self._drawn(tuple(holes))
         lexeme_graph = completion_graph(forms, holes, self.language, stems)
+        log_novelty = lexeme_graph.log_novelty
         beliefs = hole_beliefs(lexeme_graph, holes, self.messages)
-        return {hole: _candidates(beliefs[hole], lexeme_graph.log_novelty[hole]) for hole in holes}
+        return {
+            h: _candidates(listed_probabilities(beliefs[h], log_novelty[h], NUM_CANDIDATES + 1))
+            for h in holes
+        }
+
+    def _drawn(self, holes: tuple[str, ...]) -> dict[str, list[Candidate]]:
+        """Return the candidates of each hole where nothing is given: the same for every lexeme."""
+        if holes not in self._drawn_of:
+            found = drawn_probabilities(holes, self.language, self.messages)
+            self._drawn_of[holes] = {hole: _candidates(found[hole]) for hole in holes}
+        return dict(self._drawn_of[holes])
+
+    @cached_property
+    def _drawn_of(self) -> dict[tuple[str, ...], dict[str, list[Candidate]]]:
+        return {}
 
 
-def _candidates(belief: Belief, log_novelty: float) -> list[Candidate]:
+def _candidates(probability_of: Mapping[str, float]) -> list[Candidate]:
     """Return the best values that are forms: an empty or blank string would remain a hole."""
-    listed = 1.0 / (1.0 + math.exp(min(log_novelty - belief.log_total, 700.0)))
-    best = belief.kbest(NUM_CANDIDATES + 1)
-    return [Candidate(form, listed * p) for form, p in best if form.strip()][:NUM_CANDIDATES]
+    best = sorted(probability_of.items(), key=lambda item: -item[1])
+    return [Candidate(form, p) for form, p in best if form.strip()][:NUM_CANDIDATES]
 
 
 _AT_WORK: dict[str, Completer] = {}

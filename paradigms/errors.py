@@ -17,6 +17,7 @@ from fsbp.rewrites import SymbolCosts, chunk_alignment
 from paradigms.evidence import LEMMA, STEM, Evidence
 from paradigms.layout import Completions
 from paradigms.lexemes import Lexeme
+from paradigms.predictability import discounted_share
 
 CHANGES = ("stem", "affix", "stem and affix", "whole form")
 """Where a wrong form differs from the right one."""
@@ -200,15 +201,11 @@ def regularity_table(evidence: Evidence) -> pd.DataFrame:
             if source != cell and count_c[target]
         ]
         if cell != LEMMA and sources:
-            share, count, source = max(sources, key=lambda s: (_discounted(*s[:2]), s[2]))
+            share, count, source = max(sources, key=lambda s: (discounted_share(*s[:2]), s[2]))
             name = {LEMMA: "the lemma", STEM: "the stem"}.get(source, source)
             rows.append({"cell": cell, "best source": name, "share": share, "lexemes": count})
-    rows.sort(key=lambda row: _discounted(row["share"], row["lexemes"]))
+    rows.sort(key=lambda row: discounted_share(row["share"], row["lexemes"]))
     return pd.DataFrame(rows, columns=["cell", "best source", "share", "lexemes"])
-
-
-def _discounted(share: float, count: int) -> float:
-    return share * count / (count + 1)
 
 
 def _change(gold: str, predicted: str, lemma: str) -> str:

@@ -27,11 +27,14 @@ class LexemeGraph:
 
     Args:
         graph: Given cells observed, holes free.
-        log_novelty: By hole, the log of the total weight of all strings not listed at it (nats).
+        log_novelty: By hole with a source, the log of the total weight of all strings not listed at
+            it (nats).
+        drawn: Where nothing is given, the hole without a source, which all others are drawn from.
     """
 
     graph: FactorGraph
     log_novelty: Mapping[str, float]
+    drawn: str | None = None
 
 
 def completion_graph(
@@ -79,14 +82,13 @@ def completion_graph(
             )
             for source in sources
         ]
-        log_novelty[hole] = (
-            weights.log_linear(novelty_features([source.feature_of for source in sources]))
-            if sources
-            else 0.0
-        )
+        if sources:
+            novelty = novelty_features([source.feature_of for source in sources])
+            log_novelty[hole] = weights.log_linear(novelty)
     used = {variable.name for factor in factors for variable in factor.variables}
     observed = {cell: given[cell] for cell in forms if cell in used}
-    return LexemeGraph(FactorGraph(tuple(factors), observed), log_novelty)
+    drawn = None if given else next(hole for hole in holes if not sources_of[hole])
+    return LexemeGraph(FactorGraph(tuple(factors), observed), log_novelty, drawn)
 
 
 def _table(guesses: Sequence[Guess]) -> StringTable:

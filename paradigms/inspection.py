@@ -5,7 +5,7 @@ Public names: `Inspected`, `UnknownLexemeError`, `inspected_in_table`, `inspecte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -73,7 +73,10 @@ class Inspected:
 
 
 def inspected_in_table(
-    model: ParadigmModel, lexemes: Sequence[Lexeme], name: str | None
+    model: ParadigmModel,
+    lexemes: Sequence[Lexeme],
+    name: str | None,
+    progress: Callable[[int], None] | None = None,
 ) -> Inspected:
     """A lexeme of a table that joins what the model learned, unless the model does not adapt.
 
@@ -82,17 +85,20 @@ def inspected_in_table(
         lexemes: Those of the table.
         name: Key of the lexeme; None for the first with a hole, or else the first. One without a
             hole has every second cell hidden.
+        progress: As for `ParadigmModel.completer`.
 
     Raises:
-        UnknownLexemeError: No lexeme has this key, or the lexeme has no cell.
+        UnknownLexemeError: No lexeme has this key, or there is none, or the lexeme has no cell.
     """
+    if not lexemes:
+        raise UnknownLexemeError("the table has no lexeme")
     if name is None:
         found = next((lexeme for lexeme in lexemes if lexeme.holes), lexemes[0])
     else:
         found = _named(name, {lexeme.key: lexeme for lexeme in lexemes})
     lexeme, hidden = _with_holes(found)
     shown = [lexeme if other is found else other for other in lexemes]
-    completer = model.completer(shown)
+    completer = model.completer(shown, progress=progress)
     origin = "a lexeme of the table" + hidden
     return Inspected(lexeme, origin, completer, completer.candidates(lexeme))
 

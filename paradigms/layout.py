@@ -1,7 +1,8 @@
 """From a grid of text to lexemes, and from completions back to places in the grid.
 
 Files and DataFrames alike are grids; a `Layout` says which fields are forms of which lexeme and
-cell. Public names: `Grid`, `Slot`, `Layout`, `Options`, `is_open`, `long_layout`, `wide_layout`.
+cell. Public names: `Grid`, `Slot`, `Layout`, `Options`, `is_open`, `require_probability`,
+`long_layout`, `wide_layout`.
 """
 
 from __future__ import annotations
@@ -102,8 +103,7 @@ class Layout:
         Raises:
             ValueError: A hole has no candidate, or the probability is out of range.
         """
-        if not 0.0 <= min_probability <= 1.0:
-            raise ValueError(f"min_probability={min_probability!r}: expected 0 to 1")
+        require_probability(min_probability)
         forms: dict[tuple[int, int], str] = {}
         for slot in self.slots:
             if slot.forms:
@@ -118,6 +118,16 @@ class Layout:
             form = given[0] if given else candidates[0].form
             forms[slot.row, slot.column] = self.spelling.spell(form)
         return forms
+
+
+def require_probability(min_probability: float) -> None:
+    """Makes sure that a probability below which holes stay open is one.
+
+    Raises:
+        ValueError: It is out of range.
+    """
+    if not 0.0 <= min_probability <= 1.0:
+        raise ValueError(f"min_probability={min_probability!r}: expected 0 to 1")
 
 
 def is_open(candidates: Sequence[Candidate], min_probability: float) -> bool:

@@ -55,6 +55,7 @@ def simulated_holes(
     max_holes: int,
     sweeps: int,
     rng: np.random.Generator,
+    weights: Weights | None = None,
 ) -> list[Hole]:
     """Return the holes that hiding cells of some complete lexemes makes, in random order.
 
@@ -69,6 +70,7 @@ def simulated_holes(
         max_holes: Holes taken from each lexeme.
         sweeps: Over the tables with holes; see `paradigms.sweeps`.
         rng: For the choice of cells.
+        weights: For what is guessed of holes in the sweeps; by default those shipped.
 
     Cost: That of completing the partial tables, `sweeps` times.
     """
@@ -77,7 +79,7 @@ def simulated_holes(
     covered = [_covered(lexeme, share_given, rng) for lexeme in whole]
     lexemes = [*covered, *partial]
     evidence = Evidence.from_lexemes(kept).joined(Evidence.from_lexemes(lexemes))
-    weights, forms = Weights.shipped(), form_acceptor(evidence)
+    weights, forms = weights or Weights.shipped(), form_acceptor(evidence)
 
     def completions(known: Evidence, stems: Stems) -> Completions:
         return completions_of(Completer(known, weights, forms), lexemes, stems=stems)

@@ -36,21 +36,19 @@ def hole_beliefs(
 ) -> Mapping[str, Belief]:
     """Return the beliefs about some holes of a lexeme.
 
-    kbest: every source sends its best forms. exact: every source sends all the forms it proposes;
-    where nothing is given, the first form has `MAX_STRINGS` candidates, the most that a rewrite
-    factor takes. ngram: every source sends an n-gram model, by expectation propagation; the best
-    strings of the n-gram beliefs are the candidates, which all factors then weigh exactly. Where
-    nothing is given there are no lists to turn into n-grams, and ngram does what kbest does.
+    kbest: every source sends its best forms. exact: every source sends all the forms it proposes.
+    ngram: every source sends an n-gram model, by expectation propagation; the best strings of the
+    n-gram beliefs are the candidates, which all factors then weigh exactly.
 
     Args:
-        lexeme_graph: With all the holes.
+        lexeme_graph: With all the holes, and something given.
         holes: Names of free variables.
         messages: One of those above.
     """
     graph = lexeme_graph.graph
     if messages == "exact":
         return infer(graph, EXACT, queries=holes).beliefs
-    if messages == "ngram" and graph.evidence:
+    if messages == "ngram":
         graph = FactorGraph((*graph.factors, *_candidates(graph, holes)), graph.evidence)
         return infer(graph, LISTED, queries=holes).beliefs
     return infer(graph, KBEST, queries=holes).beliefs

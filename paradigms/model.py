@@ -29,9 +29,11 @@ from paradigms.completer import Completer, completions_of
 from paradigms.evaluate import evaluate
 from paradigms.evidence import LEMMA, Evidence, Guess
 from paradigms.forms import form_acceptor
-from paradigms.layout import Completions, LemmaUse
+from paradigms.layout import Completions, LemmaUse, require_probability
 from paradigms.lexemes import Candidate, Lexeme
 from paradigms.messages import MessageUse
+from paradigms.predictability import discounted_share
+from paradigms.recognition import united
 from paradigms.sweeps import Stems, guessed_evidence
 from paradigms.tables import completed_frame, frame_to_lexemes
 from paradigms.weights import Weights
@@ -54,7 +56,9 @@ class ParadigmModel:
 
     Args:
         lemma: Whether the lemma column of a DataFrame is itself a form, or only an identifier.
-        adapt: Whether the given cells of the tables to complete join what was learned.
+        adapt: Whether the given cells of the tables to complete join what was learned. Lexemes
+            learned already are recognised by their forms, and count once; see
+            `paradigms.recognition`.
         sources: "all" given cells speak about a hole, or the "lemma" only.
         seed: Accepted for reproducible scripts: nothing in this model is drawn at random, so
             every seed gives the same result.
@@ -89,7 +93,7 @@ class ParadigmModel:
             value = getattr(self, name)
             if value not in get_args(kind):
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(get_args(kind))}")
-        if not isinstance(self.sweeps, int) or self.sweeps < 0:
+        if not isinstance(self.sweeps, int) or isinstance(self.sweeps, bool) or self.sweeps < 0:
             raise ValueError(f"sweeps={self.sweeps!r}: expected 0 or more")
         if not isinstance(self.seed, int):
             raise ValueError(f"seed={self.seed!r}: expected an integer")
@@ -170,10 +174,10 @@ class ParadigmModel:
             RuntimeError: The model has not been fitted.
         """
         own = Evidence.from_lexemes(lexemes)
-        known = self.evidence.joined(own if self.adapt else Evidence((), own.cells))
         if not self.adapt:
             assert self._forms is not None
-            return self._completer(known, self._forms)
+            return self._completer(self.evidence.joined(Evidence((), own.cells)), self._forms)
+        known = united(self.evidence, own)
         forms = form_acceptor(known)
         known = self._swept(known, lexemes, forms, self.passes - 1, jobs, progress)
         return self._completer(known, forms)
@@ -197,15 +201,28 @@ class ParadigmModel:
 
         return guessed_evidence(evidence, lexemes, sweeps, complete)
 
-    def complete(self, table: pd.DataFrame, jobs: int = 1) -> pd.DataFrame:
+    def complete(
+        self, table: pd.DataFrame, jobs: int = 1, min_probability: float = 0.0
+    ) -> pd.DataFrame:
         """Return a copy of a DataFrame with every hole filled by its likeliest form.
 
         Args:
             table: Long or wide; missing values and empty strings are holes.
             jobs: Processes.
+            min_probability: 0 to 1; a hole whose likeliest form has less stays as it is.
+
+        Raises:
+            RuntimeError: The model has not been fitted.
+            ValueError: The probability is out of range, or there is less than one job.
         """
+        require_probability(min_probability)
         lexemes = frame_to_lexemes(table, lemma=self.lemma)
-        return completed_frame(table, self.complete_lexemes(lexemes, jobs), lemma=self.lemma)
+        return completed_frame(
+            table,
+            self.complete_lexemes(lexemes, jobs),
+            lemma=self.lemma,
+            min_probability=min_probability,
+        )
 
     def score(self, table: Tables, gold: Tables, jobs: int = 1) -> float:
         """Return the share of holes whose likeliest form is right (0 to 1).
@@ -349,7 +366,7 @@ def _best_predictors(evidence: Evidence) -> dict[str, str]:
         share_c, count_c = evidence.reliability(source)
         for target, share, count in zip(evidence.cells, share_c, count_c, strict=True):
             if source != target and count:
-                score = float(share * count / (count + 1))
+                score = discounted_share(float(share), float(count))
                 if target not in best or score > best[target][0]:
                     best[target] = (score, source)
     shown = {cell: "the lemma" if cell == LEMMA else cell for cell in evidence.cells}

@@ -74,7 +74,8 @@ class PairModels:
         """Return the model of the pairs of cells whose features differ as these two cells' do.
 
         From `N;NOM;SG` to `N;NOM;PL` borrows from `N;ACC;SG` to `N;ACC;PL`. The cells most like
-        the target lend first, up to `MAX_BORROWED` examples.
+        the target lend first, up to `MAX_BORROWED` examples. The two cells lend nothing to
+        themselves: their own lexemes are in the direct model.
         """
         tags = self.evidence.tags
         lost, gained = tags[source] - tags[target], tags[target] - tags[source]
@@ -82,10 +83,12 @@ class PairModels:
         def estimated() -> RewriteModel | None:
             examples: list[Example] = []
             for lender in self._lenders(target, lost, gained):
+                if lender == (source, target):
+                    continue
                 examples += self._examples(*lender)[: MAX_BORROWED - len(examples)]
             return self._estimated(examples)
 
-        return self._kept.model((target, lost, gained), estimated)
+        return self._kept.model((source, target, "borrowed"), estimated)
 
     @cached_property
     def copying(self) -> RewriteModel:

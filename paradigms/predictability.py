@@ -1,9 +1,11 @@
 """How well one cell's form predicts another's, measured cheaply for all pairs of cells.
 
-Public names: `shares_of_commonest_change`.
+Public names: `shares_of_commonest_change`, `discounted_share`.
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,6 +13,18 @@ from fsbp.arrays import FloatArray, IntArray, compiled
 
 SAMPLE = 64
 """Lexemes looked at per pair of cells."""
+
+Numbers = TypeVar("Numbers", float, FloatArray)
+
+
+def discounted_share(share: Numbers, count: Numbers) -> Numbers:
+    """Return share x count / (count + 1): what few lexemes show counts for less.
+
+    Args:
+        share: Of the commonest change, 0 to 1.
+        count: Lexemes that tell, 0 or more.
+    """
+    return share * count / (count + 1.0)
 
 
 @compiled

@@ -22,6 +22,7 @@ from fsbp.rewrite_model import RewriteModel
 from paradigms.evidence import LEMMA, STEM, Evidence
 from paradigms.language import Language
 from paradigms.pair_models import MAX_EXAMPLES, PairModels
+from paradigms.predictability import discounted_share
 
 MAX_SOURCES = 3
 SIMILARITY_WEIGHT = 0.3
@@ -63,7 +64,7 @@ class _Ranking:
     def most_regular(self, hole: int) -> list[int]:
         """Return the positions of the most regular sources of a hole, at most `MAX_SOURCES`."""
         count_g = self.count_gh[:, hole]
-        regular_g = self.share_gh[:, hole] * count_g / (count_g + 1.0)
+        regular_g = discounted_share(self.share_gh[:, hole], count_g)
         score_g = regular_g + SIMILARITY_WEIGHT * self.similarity_gh[:, hole]
         order = np.argsort(-score_g, kind="stable").tolist()
         return [g for g in order if count_g[g] > 0][:MAX_SOURCES]

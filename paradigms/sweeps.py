@@ -9,7 +9,7 @@ Public names: `guessed_evidence`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -33,10 +33,11 @@ def guessed_evidence(
     """Return the evidence with guesses about the holes of its last lexemes.
 
     Where some hole has never been seen together with anything given, the first sweep starts from
-    guesses about stems.
+    guesses about stems. Guesses that the evidence holds already are where it starts from; those
+    about cells that are no holes of these lexemes stay.
 
     Args:
-        evidence: Its last lexemes are those.
+        evidence: Its last lexemes are those, perhaps with more forms.
         lexemes: With the holes.
         sweeps: Times to complete them; with 0, or without a hole, the evidence is returned as it
             is.
@@ -45,21 +46,29 @@ def guessed_evidence(
     if not any(lexeme.holes for lexeme in lexemes):
         return evidence
     first = len(evidence.lexemes) - len(lexemes)
-    before = [evidence.guesses[n] if evidence.guesses else {} for n in range(first)]
+    earlier = evidence.guesses or ({},) * len(evidence.lexemes)
+    before = earlier[:first]
+    kept = [_without(g, each.holes) for g, each in zip(earlier[first:], lexemes, strict=True)]
     stems: Stems = [()] * len(lexemes)
     for sweep in range(sweeps):
         if sweep == 0 and _some_hole_is_cut_off(evidence, lexemes):
             found = stem_guesses(evidence)
             stems = found[first:]
-            known = [*before, *({} for _ in lexemes)]
             started = evidence.guessing(
-                [{**k, STEM: g} if g else k for k, g in zip(known, found, strict=True)]
+                [{**k, STEM: g} if g else k for k, g in zip(earlier, found, strict=True)]
             )
             completions = complete(started, stems)
         else:
             completions = complete(evidence, [()] * len(lexemes))
-        evidence = evidence.guessing([*before, *(_guesses(each) for each in completions)])
+        new = [{**k, **_guesses(each)} for k, each in zip(kept, completions, strict=True)]
+        evidence = evidence.guessing([*before, *new])
     return evidence
+
+
+def _without(
+    guessed: Mapping[str, tuple[Guess, ...]], holes: Collection[str]
+) -> dict[str, tuple[Guess, ...]]:
+    return {cell: guesses for cell, guesses in guessed.items() if cell not in holes}
 
 
 def _some_hole_is_cut_off(evidence: Evidence, lexemes: Sequence[Lexeme]) -> bool:

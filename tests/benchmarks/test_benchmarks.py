@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from paradigms.weights import FEATURES
+from paradigms.weights import FEATURES, Weights
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PLURALS = {
@@ -75,6 +75,31 @@ def test_an_ablation_names_every_ingredient(tmp_path: Path) -> None:
     spoilt = report("sigmorphon2017.py", *options, "--weights", str(contrary))
     assert spoilt["macro"]["accuracy"] < 100
     assert spoilt["ablation"]["equal exponents"]["loss"] < 0
+
+
+def test_weights_are_learned_from_fixed_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for language in ("german", "hessian"):
+        (tmp_path / f"{language}-train-low").write_text(rows(["Hund", "Tisch", "Blume"]))
+        (tmp_path / f"{language}-covered-dev").write_text(rows(["Fisch", "Nase"], "N;DAT;PL"))
+        (tmp_path / f"{language}-uncovered-dev").write_text(rows(["Fisch", "Nase"]))
+
+    def refused() -> Weights:
+        raise AssertionError("weights learned before are no place to start from")
+
+    monkeypatch.setattr(Weights, "shipped", refused)
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    script = runpy.run_path(str(BENCHMARKS / "learn_weights.py"))
+    output = tmp_path / "weights.json"
+    monkeypatch.setattr(
+        sys, "argv", ["x", "--data", str(tmp_path), "--jobs", "1", "-o", str(output),
+                      "--halves", str(tmp_path)],
+    )  # fmt: skip
+    script["main"]()
+    assert set(json.loads(output.read_text())) == set(FEATURES)
+    halves = [(tmp_path / f"{name}.json").read_text() for name in ("first", "second")]
+    assert halves[0] == halves[1], "the same tables in both"
 
 
 def test_pcfp(tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+
+from paradigms import cli
 
 Run = Callable[..., Result]
 TABLE = "lemma,SG,PL,DAT\nTag,Tag,Tage,Tagen\nWeg,Weg,Wege,Wegen\nBär,Bär,,\n"
@@ -60,6 +63,23 @@ def test_wrong_use_is_explained(run: Run, model: str, arguments: str, message: s
     assert result.exit_code == 2
     assert message in result.output
     assert not list(Path().glob("g*"))
+
+
+def test_progress_over_a_table_is_shown(
+    run: Run, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[str, int]] = []
+    done: list[int] = []
+
+    @contextmanager
+    def bar(task: str, total: int) -> Iterator[Callable[[int], None]]:
+        shown.append((task, total))
+        yield done.append
+
+    monkeypatch.setattr(cli, "progress_bar", bar)
+    assert run("inspect", model, "--plot", "g.dot", "--table", "t.csv").exit_code == 0
+    assert shown == [("completing", 3)]
+    assert sum(done) == 3
 
 
 def test_without_matplotlib_the_way_out_is_named(

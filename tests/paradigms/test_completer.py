@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import pytest
 
+from fsbp.factors.rewrite import FLOOR, MAX_STRINGS
 from paradigms.completer import Completer, completions_of
 from paradigms.evidence import STEM, Evidence, Guess
 from paradigms.forms import form_acceptor
 from paradigms.lexemes import Lexeme
-from paradigms.weights import Weights
+from paradigms.messages import MessageUse
+from paradigms.sources import sources_of_holes
+from paradigms.weights import Weights, novelty_features
 
 
 def completer_of(*lexemes: Lexeme) -> Completer:
@@ -42,6 +48,60 @@ def test_a_hole_to_which_no_rule_leads_is_drawn_from_the_forms() -> None:
 def test_at_least_one_job(jobs: int) -> None:
     with pytest.raises(ValueError, match="expected 1 or more"):
         completions_of(completer_of(lexeme("x", A="a")), [], jobs)
+
+
+# Nothing given
+
+ENDS = dict(zip("ABCDEFGH", ("", "s", "e", "en", "em", "t", "st", "te"), strict=True))
+
+
+def drawing_completer(messages: MessageUse = "kbest") -> Completer:
+    evidence = Evidence.from_lexemes(
+        [
+            lexeme(stem, **{cell: stem + end for cell, end in ENDS.items()})
+            for stem in ("tal", "wug", "kis", "mod", "ruf")
+        ]
+    )
+    return Completer(evidence, Weights.shipped(), form_acceptor(evidence), messages=messages)
+
+
+def nothing(cells: str) -> Lexeme:
+    return lexeme("?", **dict.fromkeys(cells, ""))
+
+
+@pytest.mark.parametrize("messages", ["kbest", "ngram", "exact"])
+def test_where_nothing_is_given_other_holes_make_nothing_likelier(messages: MessageUse) -> None:
+    completer = drawing_completer(messages)
+    alone = completer.candidates(nothing("H"))["H"]
+    form = completer.language.forms.k_best(1)
+    assert alone[0].form == form.strings[0]
+    assert alone[0].probability == pytest.approx(np.exp(form.log_weights_n[0]))
+    for cells in ("GH", "EFGH", "".join(ENDS)):
+        found = completer.candidates(nothing(cells))
+        assert found["H"] == alone
+        assert found["G"] == completer.candidates(nothing("GH"))["G"]
+        assert all(each[0].probability < 1.1 * alone[0].probability for each in found.values())
+
+
+def test_where_nothing_is_given_a_hole_follows_from_each_form_drawn() -> None:
+    """P(y) = sum over x of P(x) w(y | x) / (sum over y of w(y | x), plus novelty)."""
+    completer = drawing_completer("exact")
+    language = completer.language
+    source = sources_of_holes({"H": ""}, ["G"], language)[0][0]
+    exponent = language.weights.log_linear(source.feature_of)
+    novelty = np.exp(language.weights.log_linear(novelty_features([source.feature_of])))
+    expected: Counter[str] = Counter()
+    for x, log_p in language.forms.k_best(MAX_STRINGS).weight_of.items():
+        share_of = source.model.distribution(x) if x else {}
+        if share_of:
+            evidence_y = np.log1p(np.array(list(share_of.values())) / FLOOR)
+            weight_y = np.exp(exponent * evidence_y + language.opinion.log_weights(list(share_of)))
+            p_y = np.exp(log_p) * weight_y / (weight_y.sum() + novelty)
+            expected.update(dict(zip(share_of, p_y.tolist(), strict=True)))
+    found = completer.candidates(nothing("GH"))["G"]
+    best = sorted(expected.values(), reverse=True)[: len(found)]
+    assert [candidate.probability for candidate in found] == pytest.approx(best)
+    assert all(c.probability == pytest.approx(expected[c.form]) for c in found)
 
 
 # Stems

@@ -166,12 +166,13 @@ def test_weights_decide_who_is_heard(evidence: Evidence) -> None:
     np.testing.assert_allclose(probabilities, 1 / len(probabilities))
 
 
-def test_novelty_is_said_of_every_hole(language: Language) -> None:
+def test_novelty_is_said_of_every_hole_with_a_source(language: Language) -> None:
     for forms in ({}, {"N;NOM;SG": ("Steg",)}):
         holes = ["N;NOM;PL", "N;DAT;PL", "N;ACC;PL"]
-        novelty = completion_graph(forms, holes, language).log_novelty
-        assert set(novelty) == set(holes)
-        assert all(math.isfinite(weight) for weight in novelty.values())
+        graph = completion_graph(forms, holes, language)
+        assert (graph.drawn in holes) is not bool(forms)
+        assert set(graph.log_novelty) == set(holes) - {graph.drawn}, "every string is drawn"
+        assert all(math.isfinite(weight) for weight in graph.log_novelty.values())
 
 
 def test_the_lemma_is_evidence() -> None:

@@ -87,6 +87,20 @@ def test_who_is_not_there_is_named(model: ParadigmModel) -> None:
         inspected_in_table(model, [bare], "Ei")
 
 
+def test_a_table_without_lexemes_has_none_to_inspect(model: ParadigmModel) -> None:
+    for name in (None, "Tag"):
+        with pytest.raises(UnknownLexemeError, match="the table has no lexeme"):
+            inspected_in_table(model, [], name)
+
+
+@pytest.mark.parametrize("adapt", [True, False])
+def test_sweeps_over_the_table_are_told(model: ParadigmModel, adapt: bool) -> None:
+    model = replace(model, adapt=adapt).fit(NOUNS)
+    done: list[int] = []
+    inspected_in_table(model, NOUNS, None, done.append)
+    assert sum(done) == (model.passes - 1) * len(NOUNS)
+
+
 def test_factors_are_called_by_what_they_are(model: ParadigmModel) -> None:
     """An unknown cell borrows; the kinds and exponents are those of the sources."""
     given = {"N;NOM;SG": ("Steg",), "N;GEN;SG": ("Stegs",)}

@@ -13,6 +13,7 @@ from fsbp.factors.rewrite import RewriteFactor
 from fsbp.graph import FactorGraph
 from fsbp.rewrite_model import Example, RewriteModel
 from fsbp.variables import Variable
+from paradigms.completer import Completer
 from paradigms.evidence import Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.graphs import LexemeGraph, completion_graph
@@ -32,12 +33,12 @@ def language() -> Language:
     return Language.of(evidence, Weights.shipped(), form_acceptor(evidence))
 
 
-def graph_of(language: Language, lexeme=HOLES[0], given: bool = True) -> LexemeGraph:
-    return completion_graph(forms_of(lexeme) if given else {}, lexeme.holes, language)
+def graph_of(language: Language, lexeme: Lexeme) -> LexemeGraph:
+    return completion_graph(forms_of(lexeme), lexeme.holes, language)
 
 
 def test_exact_lists_hold_all_that_kbest_lists_hold(language: Language) -> None:
-    for lexeme in HOLES:
+    for lexeme in filter(forms_of, HOLES):
         graph = graph_of(language, lexeme)
         pruned, full = (hole_beliefs(graph, lexeme.holes, use) for use in ("kbest", "exact"))
         for hole in lexeme.holes:
@@ -85,8 +86,10 @@ def test_a_lexeme_without_any_given_form_is_completed(
     language: Language, messages: MessageUse
 ) -> None:
     lexeme = noun(("", "", "", ""), None)
-    beliefs = hole_beliefs(graph_of(language, lexeme), lexeme.holes, messages)
-    assert all(belief.kbest(1)[0][1] > 0 for belief in beliefs.values())
+    completer = Completer(language.evidence, language.weights, language.forms, messages=messages)
+    found = completer.candidates(lexeme)
+    assert list(found) == lexeme.holes
+    assert all(candidates[0].probability > 0 for candidates in found.values())
 
 
 def test_ngrams_need_a_source_that_lists_something(language: Language) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from paradigms.lexemes import Candidate, Lexeme
 from paradigms.model import ParadigmModel
-from paradigms.tables import read_table
+from paradigms.tables import frame_to_lexemes, read_table
 from tests.paradigms.nouns import CELLS, HOLES, NOUNS, TABLES, noun
 
 DATA = Path(__file__).parents[2] / "data"
@@ -97,7 +97,15 @@ def test_same_seed_same_result_and_order_of_lexemes(model: ParadigmModel) -> Non
 
 
 @pytest.mark.parametrize(
-    "setting", [{"lemma": "perhaps"}, {"sources": "some"}, {"seed": 0.5}, {"sweeps": -1}]
+    "setting",
+    [
+        {"lemma": "perhaps"},
+        {"sources": "some"},
+        {"seed": 0.5},
+        {"sweeps": -1},
+        {"sweeps": True},
+        {"sweeps": False},
+    ],
 )
 def test_settings_are_checked(setting: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(setting))):
@@ -206,6 +214,26 @@ def test_data_frames() -> None:
     assert model.score(frame, full) == 1.0
     long = frame.melt("lemma", var_name="features", value_name="form").fillna("")
     assert ParadigmModel().fit(long).complete(long)["form"].tolist()[-1] == "Stegen"
+
+
+def test_a_data_frame_keeps_the_holes_whose_likeliest_form_is_less_probable() -> None:
+    frame = pd.DataFrame(
+        [*((f[0], *f) for f in TABLES[:4]), ("Steg", "Steg", None, "Stege", None)],
+        columns=["lemma", *CELLS],
+    )
+    model = ParadigmModel().fit(frame)
+    (found,) = model.complete_lexemes(frame_to_lexemes(frame))[-1:]
+    low, high = sorted(candidates[0].probability for candidates in found.values())
+    assert low < high
+    for least, num_open in ((0.0, 0), (low, 0), (high, 1), (1.0, 2)):
+        completed = model.complete(frame, min_probability=least)
+        assert completed.isna().sum().sum() == num_open
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.5, float("nan")])
+def test_what_is_no_probability_is_refused_before_any_work(least: float) -> None:
+    with pytest.raises(ValueError, match="min_probability"):
+        ParadigmModel().complete(pd.DataFrame(), min_probability=least)
 
 
 def test_lemma_as_an_identifier() -> None:

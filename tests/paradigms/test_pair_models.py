@@ -68,6 +68,25 @@ def test_borrowing_from_pairs_with_the_same_difference() -> None:
     assert models.borrowed("N;NOM;SG", "N;ACC;PL") is None
 
 
+def test_a_pair_lends_nothing_to_itself() -> None:
+    evidence = evidence_of({"N;NOM;SG": "kala", "N;NOM;PL": "kalax", "N;ACC;SG": "a"})
+    assert PairModels(evidence).borrowed("N;NOM;SG", "N;NOM;PL") is None
+    evidence = evidence_of(
+        {"N;NOM;SG": "kala", "N;NOM;PL": "kalax"}, {"N;ACC;SG": "kala", "N;ACC;PL": "kalay"}
+    )
+    for case, ending in (("NOM", "y"), ("ACC", "x"), ("NOM", "y")):
+        model = PairModels(evidence).borrowed(f"N;{case};SG", f"N;{case};PL")
+        assert model.total_weight == 1
+        assert set(model.distribution("kala")) == {f"kala{ending}"}
+
+
+def test_cells_of_the_same_features_lend_to_each_other() -> None:
+    evidence = evidence_of({"N;SG": "kala", "SG;N": "tala", "N;PL": "kalax"})
+    models = PairModels(evidence)
+    assert models.borrowed("SG;N", "N;PL").total_weight == 1
+    assert best(models, "N;SG", "N;PL", "tala", "borrowed") == "kalax"
+
+
 def test_nobody_lends_across_other_differences() -> None:
     evidence = evidence_of(
         {"V;PRS;1": "a", "V;PST;1": "ab", "N;SG": "c", "N;PL": ()}, {"V;PRS;2": "a", "V;PST;2": ()}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbp.rewrites import label_array
-from paradigms.predictability import SAMPLE, shares_of_commonest_change
+from paradigms.predictability import SAMPLE, discounted_share, shares_of_commonest_change
 
 FORMS = st.none() | st.text(alphabet="abä𐍈", max_size=5)
 ROWS = st.integers(1, 8).flatmap(
@@ -80,3 +80,11 @@ def test_as_much_shared_on_both_sides_is_a_change_at_the_end() -> None:
     assert shares == [1.0]
     shares, _ = measured(["axa", "axb"], [["aya", "ayb"]])
     assert shares == [0.5]
+
+
+def test_what_few_lexemes_show_counts_for_less() -> None:
+    share, count = np.array([1.0, 0.9, 0.9, 0.5]), np.array([1.0, 1.0, 99.0, 0.0])
+    expected = [0.5, 0.45, 0.891, 0.0]
+    np.testing.assert_allclose(discounted_share(share, count), expected)
+    found = [discounted_share(*pair) for pair in zip(share, count, strict=True)]
+    assert found == pytest.approx(expected)
