@@ -31,6 +31,7 @@ def equal_exponents(weights: Weights) -> Weights:
 ABLATIONS: Mapping[str, Callable[[ParadigmModel], ParadigmModel]] = {
     "holes teach nothing": lambda model: replace(model, sweeps=0),
     "no adaptation nor sweep": lambda model: replace(model, adapt=False),
+    "holes do not agree": lambda model: replace(model, agreement=False),
     "lemma alone": lambda model: replace(model, sources="lemma"),
     "equal exponents": lambda model: replace(model, weights=equal_exponents(model.weights)),
     "no letter n-grams": lambda model: replace(

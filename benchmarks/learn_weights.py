@@ -24,6 +24,8 @@ from paradigms.weights import FEATURES, Weights
 LEXEMES = {"low": 9, "medium": 20, "high": 20}
 FOLDS = {"low": 3, "medium": 2, "high": 1}
 """Into how many parts the lexemes are divided; the cells of one part at a time are hidden."""
+SWEEPS = {"low": 1, "medium": 1, "high": 0}
+"""Over the tables with holes; where many tables are complete, holes teach little."""
 MAX_HOLES = 16
 START = Weights.from_dict(
     dict.fromkeys(FEATURES, 0.0)
@@ -34,7 +36,7 @@ that nothing proposes is as likely as one with a probability of 0.02 in the only
 SHIPPED = Path(__file__).resolve().parents[1] / "paradigms" / "weights.json"
 
 
-def language_holes(data: Path, language: str, condition: str, sweeps: int, seed: int) -> list[Hole]:
+def language_holes(data: Path, language: str, condition: str, seed: int) -> list[Hole]:
     """Returns simulated holes of one language, with weights that sum to one."""
     training = unimorph_lexemes(data / f"{language}-train-{condition}")
     covered = unimorph_lexemes(data / f"{language}-covered-dev")
@@ -46,7 +48,7 @@ def language_holes(data: Path, language: str, condition: str, sweeps: int, seed:
     for fold in range(FOLDS[condition]):
         hidden = chosen[fold :: FOLDS[condition]]
         holes += simulated_holes(
-            training, hidden, covered, share_given, MAX_HOLES, sweeps, rng, START
+            training, hidden, covered, share_given, MAX_HOLES, SWEEPS[condition], rng, START
         )
     total = sum(hole.weight for hole in holes)
     return [replace(hole, weight=hole.weight / total) for hole in holes]
@@ -60,9 +62,6 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument("--languages", help="comma-separated; by default all in DIR")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--sweeps", type=int, default=1, help="over the tables with holes (default: %(default)s)"
-    )
     parser.add_argument("--penalty", type=float, default=0.003)
     parser.add_argument("-o", "--output", type=Path, default=SHIPPED)
     parser.add_argument(
@@ -85,7 +84,7 @@ def main() -> None:
         if wanted is None or language in wanted
     ]
     parts = Parallel(n_jobs=options.jobs, verbose=1)(
-        delayed(language_holes)(options.data, language, condition, options.sweeps, options.seed)
+        delayed(language_holes)(options.data, language, condition, options.seed)
         for language, condition in tasks
     )
     weights = written_weights(options.output, parts, options.penalty)

@@ -12,7 +12,9 @@ from functools import cached_property
 
 from joblib import Parallel, delayed
 
+from fsbp.contextual_edits import ContextualEdits
 from fsbp.variables import Acceptor
+from paradigms.agreement import agreed
 from paradigms.evidence import LEMMA, Evidence, Guess, forms_of
 from paradigms.graphs import completion_graph
 from paradigms.language import Language
@@ -37,6 +39,9 @@ class Completer:
         forms: What forms look like, normalised.
         lemma_only: Whether to ignore given cells other than the lemma.
         messages: How messages are approximated; see `paradigms.messages.hole_beliefs`.
+        edits: Of all pairs of cells together; None for none.
+        agreement: Whether the holes of a lexeme speak to one another, where anything is given and
+            not only the lemma is heard; see `paradigms.agreement`.
     """
 
     evidence: Evidence
@@ -44,12 +49,14 @@ class Completer:
     forms: Acceptor
     lemma_only: bool = False
     messages: MessageUse = "kbest"
+    edits: ContextualEdits | None = None
+    agreement: bool = False
     token: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
 
     @cached_property
     def language(self) -> Language:
         """The language, with the pair models made so far."""
-        return Language.of(self.evidence, self.weights, self.forms)
+        return Language.of(self.evidence, self.weights, self.forms, self.edits)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone: another process makes its own pair models."""
@@ -75,6 +82,8 @@ class Completer:
         for hole in lexeme.holes:
             if not candidates_of[hole]:
                 candidates_of |= self._inferred({}, [hole])
+        if self.agreement and forms and not self.lemma_only:
+            return agreed(candidates_of, self.language)
         return candidates_of
 
     def _inferred(

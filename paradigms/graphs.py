@@ -12,7 +12,6 @@ import numpy as np
 
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
-from fsbp.factors.rewrite import RewriteFactor
 from fsbp.graph import FactorGraph
 from fsbp.variables import StringTable, Variable
 from paradigms.evidence import STEM, Guess
@@ -45,10 +44,10 @@ def completion_graph(
 ) -> LexemeGraph:
     """Return the graph of a lexeme, with its given forms observed.
 
-    A rewrite factor joins each hole to each of its sources, and an n-gram acceptor has an opinion
-    on its form. Where nothing is given, the best known hole is drawn from the acceptor, and the
-    others from it by one factor each: parallel factors between two unknown forms would be a loop,
-    slow and inexact.
+    A factor joins each hole to each of its sources, and an n-gram acceptor has an opinion on its
+    form. Edits that count nothing are left out, being dear. Where nothing is given, the best known
+    hole is drawn from the acceptor, and the others from it by one factor each: parallel factors
+    between two unknown forms would be a loop, slow and inexact.
 
     Args:
         forms: Given forms by cell, the lemma among them if it is one; of several alternatives the
@@ -74,13 +73,10 @@ def completion_graph(
             variable_of[STEM] = Variable(f"{STEM} of {hole}", language.evidence.alphabet)
             factors.append(AcceptorFactor(variable_of[STEM], _table(stems)))
         factors += [
-            RewriteFactor(
-                variable_of[source.cell],
-                variable_of[hole],
-                source.model,
-                weights.log_linear(source.feature_of),
-            )
+            source.factor(variable_of[source.cell], variable_of[hole], exponent)
             for source in sources
+            if (exponent := weights.log_linear(source.feature_of))
+            or "edits" not in source.feature_of
         ]
         if sources:
             novelty = novelty_features([source.feature_of for source in sources])

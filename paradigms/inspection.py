@@ -11,10 +11,13 @@ from typing import TypeVar
 
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
+from fsbp.factors.contextual_edit import ContextualEditFactor
+from fsbp.factors.evidence import EvidenceFactor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.graph import FactorGraph
 from fsbp.opinions import Opinion
 from paradigms.completer import Completer
+from paradigms.edits import edit_model
 from paradigms.evidence import LEMMA, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.graphs import completion_graph
@@ -45,16 +48,18 @@ class Inspected:
     candidates_of: Mapping[str, Sequence[Candidate]]
 
     def graph(self, holes: Sequence[str]) -> FactorGraph:
-        """The graph of some of the holes."""
+        """The graph of some of the holes, before they agree."""
         forms = forms_of(self.lexeme)
         if self.completer.lemma_only:
             forms = {cell: forms[cell] for cell in forms if cell == LEMMA}
         return completion_graph(forms, holes, self.completer.language).graph
 
     def kind(self, factor: Factor) -> str:
-        """What a factor of the graph is: direct, borrowed, copying, n-gram, or its class."""
+        """What a factor of the graph is: direct, borrowed, copying, edits, n-gram, or its class."""
         if isinstance(factor, AcceptorFactor):
             return "n-gram"
+        if isinstance(factor, ContextualEditFactor):
+            return "edits"
         if not isinstance(factor, RewriteFactor):
             return type(factor).__name__.removesuffix("Factor").lower()
         models = self.completer.language.models
@@ -65,7 +70,7 @@ class Inspected:
 
     def exponent(self, factor: Factor) -> float | None:
         """How much a factor of the graph counts; None where that is no single number."""
-        if isinstance(factor, RewriteFactor):
+        if isinstance(factor, EvidenceFactor):
             return factor.exponent
         if isinstance(factor, AcceptorFactor) and isinstance(factor.potential, Opinion):
             return self.completer.weights["form: log-probability"]
@@ -133,7 +138,15 @@ def inspected_in_model(model: ParadigmModel, name: str | None) -> Inspected:
         del lexemes[number], guesses[number : number + 1]
         evidence = replace(evidence, lexemes=tuple(lexemes), guesses=tuple(guesses))
     forms = form_acceptor(evidence)
-    completer = Completer(evidence, model.weights, forms, model.sources == "lemma", model.messages)
+    completer = Completer(
+        evidence,
+        model.weights,
+        forms,
+        model.sources == "lemma",
+        model.messages,
+        edit_model(evidence),
+        model.agreement,
+    )
     origin = "a lexeme of the model, as if it were new" + hidden
     return Inspected(lexeme, origin, completer, completer.candidates(lexeme))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fsbp.contextual_edits import ContextualEdits
 from fsbp.opinions import Opinion
 from fsbp.variables import Acceptor
 from paradigms.evidence import Evidence
@@ -24,6 +25,7 @@ class Language:
         forms: What forms look like, normalised.
         opinion: The same as a factor that weighs what sources propose.
         models: Of pairs of cells.
+        edits: Of all pairs of cells together, if any lexeme shows two.
     """
 
     evidence: Evidence
@@ -31,9 +33,16 @@ class Language:
     forms: Acceptor
     opinion: Opinion
     models: PairModels
+    edits: ContextualEdits | None
 
     @classmethod
-    def of(cls, evidence: Evidence, weights: Weights, forms: Acceptor) -> Language:
+    def of(
+        cls,
+        evidence: Evidence,
+        weights: Weights,
+        forms: Acceptor,
+        edits: ContextualEdits | None = None,
+    ) -> Language:
         """Return a language with no pair model made yet."""
         opinion = Opinion.tempered(forms, weights["form: log-probability"], weights["form: length"])
-        return cls(evidence, weights, forms, opinion, PairModels(evidence))
+        return cls(evidence, weights, forms, opinion, PairModels(evidence), edits)

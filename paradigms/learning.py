@@ -9,7 +9,6 @@ Public names: `Hole`, `simulated_holes`, `learned_weights`, `objective`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,9 +17,10 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from fsbp.arrays import FloatArray
-from fsbp.factors.rewrite import FLOOR
 from fsbp.opinions import Opinion
+from fsbp.variables import Variable
 from paradigms.completer import Completer, completions_of
+from paradigms.edits import edit_model
 from paradigms.evidence import Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.language import Language
@@ -79,13 +79,14 @@ def simulated_holes(
     covered = [_covered(lexeme, share_given, rng) for lexeme in whole]
     lexemes = [*covered, *partial]
     evidence = Evidence.from_lexemes(kept).joined(Evidence.from_lexemes(lexemes))
-    weights, forms = weights or Weights.shipped(), form_acceptor(evidence)
+    weights = weights or Weights.shipped()
+    forms, edits = form_acceptor(evidence), edit_model(evidence)
 
     def completions(known: Evidence, stems: Stems) -> Completions:
-        return completions_of(Completer(known, weights, forms), lexemes, stems=stems)
+        return completions_of(Completer(known, weights, forms, edits=edits), lexemes, stems=stems)
 
     evidence = guessed_evidence(evidence, lexemes, sweeps, completions)
-    language = Language.of(evidence, weights, forms)
+    language = Language.of(evidence, weights, forms, edits)
     holes: list[Hole] = []
     for gold, lexeme in zip(whole, covered, strict=True):
         given = {cell: alternatives[0] for cell, alternatives in forms_of(lexeme).items()}
@@ -94,7 +95,7 @@ def simulated_holes(
         asked = [lexeme.holes[n] for n in rng.permutation(len(lexeme.holes))[:max_holes]]
         for cell, sources in zip(asked, sources_of_holes(given, asked, language), strict=True):
             right = gold.cells[cell][0]
-            holes.append(_hole(right, given, sources, language, 1.0 / len(asked)))
+            holes.append(_hole(right, cell, given, sources, language, 1.0 / len(asked)))
     return holes
 
 
@@ -108,17 +109,21 @@ def _covered(lexeme: Lexeme, share_given: float, rng: np.random.Generator) -> Le
 
 def _hole(
     form: str,
+    cell: str,
     given: Mapping[str, str],
     sources: Sequence[Source],
     language: Language,
     weight: float,
 ) -> Hole:
-    row_of: dict[str, FloatArray] = {}
-    for source in sources:
+    hole = Variable(cell, language.evidence.alphabet)
+    factors = [source.factor(Variable(source.cell, hole.domain), hole) for source in sources]
+    proposed = [f.proposals(given[s.cell]) for f, s in zip(factors, sources, strict=True)]
+    row_of = {form: np.zeros(len(FEATURES)) for forms in proposed for form in forms}
+    for factor, source in zip(factors, sources, strict=True):
+        (evidence_c,) = factor.evidence_xy([given[source.cell]], list(row_of))
         features = feature_vector(source.feature_of)
-        for candidate, p in source.model.distribution(given[source.cell]).items():
-            row = row_of.setdefault(candidate, np.zeros(len(FEATURES)))
-            row += math.log1p(p / FLOOR) * features
+        for row, evidence in zip(row_of.values(), evidence_c, strict=True):
+            row += evidence * features
     columns = [FEATURES.index(name) for name in FORM_FEATURES]
     opinions = (Opinion.tempered(language.forms, *part) for part in ((1.0, 0.0), (0.0, 1.0)))
     weight_cf = np.array([opinion.log_weights(list(row_of)) for opinion in opinions]).T

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from fsbp.factors.acceptor import AcceptorFactor
-from fsbp.factors.rewrite import MAX_STRINGS, RewriteFactor
+from fsbp.factors.evidence import MAX_STRINGS
+from fsbp.factors.rewrite import RewriteFactor
 from fsbp.graph import FactorGraph
 from fsbp.inference.beliefs import Belief
 from fsbp.inference.propagation import Status, infer

@@ -16,6 +16,7 @@ from typing import Literal, Self, get_args
 import pandas as pd
 
 from fsbp.alphabet import Alphabet
+from fsbp.contextual_edits import ContextualEdits
 from fsbp.params import ParamVector
 from fsbp.variables import Acceptor
 from paradigms.archive import (
@@ -26,6 +27,7 @@ from paradigms.archive import (
     write_archive,
 )
 from paradigms.completer import Completer, completions_of
+from paradigms.edits import edit_model
 from paradigms.evaluate import evaluate
 from paradigms.evidence import LEMMA, Evidence, Guess
 from paradigms.forms import form_acceptor
@@ -44,6 +46,8 @@ _DAMAGE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Tables = pd.DataFrame | Sequence[Lexeme]
 SourceUse = Literal["all", "lemma"]
+Shared = tuple[Acceptor, ContextualEdits | None]
+"""What all cells share: what forms look like, and the edits between cells."""
 SAVED_SETTINGS = ("lemma", "sources", "seed", "sweeps")
 
 
@@ -68,6 +72,8 @@ class ParadigmModel:
             `paradigms.sweeps`. Tables to complete are swept over once, on top of what `fit` has
             learned. With 0, both learn from what is given alone.
         weights: How much each source of a form counts; by default those shipped.
+        agreement: Whether the holes of a lexeme speak to one another, so that their forms go
+            together; not where the lemma is the only source. See `paradigms.agreement`.
 
     Raises:
         ValueError: A setting is none of those above.
@@ -80,8 +86,10 @@ class ParadigmModel:
     messages: MessageUse = "kbest"
     sweeps: int = 2
     weights: Weights = field(default_factory=Weights.shipped, repr=False)
+    agreement: bool = True
     _evidence: Evidence | None = field(default=None, init=False, repr=False)
     _forms: Acceptor | None = field(default=None, init=False, repr=False)
+    _edits: ContextualEdits | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -116,8 +124,11 @@ class ParadigmModel:
         if not any(lexeme.given for lexeme in lexemes):
             raise ValueError("no cell is filled: there is nothing to learn from")
         evidence = Evidence.from_lexemes(lexemes)
-        self._forms = form_acceptor(evidence)
-        self._evidence = self._swept(evidence, lexemes, self._forms, self.sweeps, jobs, progress)
+        self._forms, self._edits = form_acceptor(evidence), None
+        if self.sweeps and any(lexeme.holes for lexeme in lexemes):
+            self._edits = edit_model(evidence)
+        shared = (self._forms, self._edits)
+        self._evidence = self._swept(evidence, lexemes, shared, self.sweeps, jobs, progress)
         return self
 
     @property
@@ -175,21 +186,24 @@ class ParadigmModel:
         """
         own = Evidence.from_lexemes(lexemes)
         if not self.adapt:
+            known = self.evidence.joined(Evidence((), own.cells))
             assert self._forms is not None
-            return self._completer(self.evidence.joined(Evidence((), own.cells)), self._forms)
+            self._edits = self._edits or edit_model(self.evidence)
+            return self._completer(known, (self._forms, self._edits), self.agreement)
         known = united(self.evidence, own)
-        forms = form_acceptor(known)
-        known = self._swept(known, lexemes, forms, self.passes - 1, jobs, progress)
-        return self._completer(known, forms)
+        shared = (form_acceptor(known), edit_model(known))
+        known = self._swept(known, lexemes, shared, self.passes - 1, jobs, progress)
+        return self._completer(known, shared, self.agreement)
 
-    def _completer(self, evidence: Evidence, forms: Acceptor) -> Completer:
-        return Completer(evidence, self.weights, forms, self.sources == "lemma", self.messages)
+    def _completer(self, evidence: Evidence, shared: Shared, agreement: bool) -> Completer:
+        (forms, edits), lemma_only = shared, self.sources == "lemma"
+        return Completer(evidence, self.weights, forms, lemma_only, self.messages, edits, agreement)
 
     def _swept(
         self,
         evidence: Evidence,
         lexemes: Sequence[Lexeme],
-        forms: Acceptor,
+        shared: Shared,
         sweeps: int,
         jobs: int,
         progress: Callable[[int], None] | None,
@@ -197,7 +211,9 @@ class ParadigmModel:
         """Return the evidence with guesses about the holes of its last lexemes."""
 
         def complete(known: Evidence, stems: Stems) -> Completions:
-            return completions_of(self._completer(known, forms), lexemes, jobs, progress, stems)
+            return completions_of(
+                self._completer(known, shared, False), lexemes, jobs, progress, stems
+            )
 
         return guessed_evidence(evidence, lexemes, sweeps, complete)
 

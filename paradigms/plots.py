@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLOT_FORMATS = (".svg", ".png", ".pdf", ".dot")
-MAX_HOLES = 6
+MAX_HOLES = 5
 """Holes drawn; more would not be legible."""
 MAX_FORM, MAX_CELL = 20, 34
 """Characters of a label; what is longer loses its middle."""

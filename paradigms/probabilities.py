@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fsbp.factors.rewrite import MAX_STRINGS
+from fsbp.factors.evidence import MAX_STRINGS
 from fsbp.inference.beliefs import Belief
 from paradigms.graphs import completion_graph
 from paradigms.language import Language

@@ -2,10 +2,10 @@
 
 Few sources are better than all: the given cells are ranked by how regularly they predict the hole,
 and the lemma always comes along. A hole that no lexeme shows, or hardly any, borrows from pairs of
-cells whose features differ in the same way; and any hole may be a copy of the cell that predicts it
-best, or is most like it.
+cells whose features differ in the same way; any hole may be a copy of the cell that predicts it
+best, or is most like it; and edits that are learned from all cells together may lead to it.
 
-Public names: `Source`, `sources_of_holes`.
+Public names: `Source`, `sources_of_holes`, `regular_neighbours`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from fsbp.arrays import FloatArray
+from fsbp.contextual_edits import ContextualEdits
+from fsbp.factors.contextual_edit import ContextualEditFactor
+from fsbp.factors.evidence import EvidenceFactor
+from fsbp.factors.rewrite import RewriteFactor
 from fsbp.rewrite_model import RewriteModel
+from fsbp.variables import Variable
+from paradigms.edits import EDIT_SOURCES, edit_groups
 from paradigms.evidence import LEMMA, STEM, Evidence
 from paradigms.language import Language
 from paradigms.pair_models import MAX_EXAMPLES, PairModels
-from paradigms.predictability import discounted_share
+from paradigms.ranking import MAX_SOURCES, Ranking
 
-MAX_SOURCES = 3
-SIMILARITY_WEIGHT = 0.3
 FEW_EXAMPLES = 1
+EXAMPLES = "direct: log of examples"
 SHARE = "direct: share of the commonest change"
 
 
@@ -36,43 +38,20 @@ class Source:
 
     Args:
         cell: The given cell.
-        model: Of the hole given this cell.
+        model: Of the hole given this cell, or of all pairs of cells.
         feature_of: What the exponent depends on; see `paradigms.weights.SOURCE_FEATURES`.
     """
 
     cell: str
-    model: RewriteModel
+    model: RewriteModel | ContextualEdits
     feature_of: Mapping[str, float]
 
-
-@dataclass(frozen=True, eq=False)
-class _Ranking:
-    """How the given cells, the lemma aside, relate to the holes.
-
-    Args:
-        cells: G given cells, without the lemma.
-        share_gh: float64[G, H], share of the commonest change.
-        count_gh: int32[G, H], lexemes with both cells.
-        similarity_gh: float64[G, H], Jaccard similarity of the features.
-    """
-
-    cells: Sequence[str]
-    share_gh: FloatArray
-    count_gh: FloatArray
-    similarity_gh: FloatArray
-
-    def most_regular(self, hole: int) -> list[int]:
-        """Return the positions of the most regular sources of a hole, at most `MAX_SOURCES`."""
-        count_g = self.count_gh[:, hole]
-        regular_g = discounted_share(self.share_gh[:, hole], count_g)
-        score_g = regular_g + SIMILARITY_WEIGHT * self.similarity_gh[:, hole]
-        order = np.argsort(-score_g, kind="stable").tolist()
-        return [g for g in order if count_g[g] > 0][:MAX_SOURCES]
-
-    def nearest(self, hole: int) -> list[int]:
-        """Return the positions of the cells most like a hole, at most `MAX_SOURCES`."""
-        order: list[int] = np.argsort(-self.similarity_gh[:, hole], kind="stable").tolist()
-        return order[:MAX_SOURCES]
+    def factor(self, given: Variable, hole: Variable, exponent: float = 1.0) -> EvidenceFactor:
+        """Return the factor between the given cell and the hole."""
+        if isinstance(self.model, ContextualEdits):
+            groups = edit_groups(self.cell, hole.name)
+            return ContextualEditFactor(given, hole, self.model, groups, exponent)
+        return RewriteFactor(given, hole, self.model, exponent)
 
 
 def sources_of_holes(
@@ -87,15 +66,28 @@ def sources_of_holes(
 
     Cost: O(given x holes), and the models asked for.
     """
-    evidence, models = language.evidence, language.models
+    evidence = language.evidence
     cells = sorted(set(given) - {LEMMA, STEM}, key=evidence.position_of.__getitem__)
-    ranking = _ranking(cells, holes, evidence)
+    ranking = Ranking.of(cells, holes, evidence)
     lemma = [cell for cell in given if cell == LEMMA]
     stem = [cell for cell in given if cell == STEM]
     return [
-        _featured(_sources(hole, number, ranking, lemma, stem, evidence, models), given)
+        _featured(_sources(hole, number, ranking, lemma, stem, language), given)
         for number, hole in enumerate(holes)
     ]
+
+
+def regular_neighbours(cells: Sequence[str], evidence: Evidence) -> dict[str, list[str]]:
+    """Return, for each of some cells, the others that predict it most regularly.
+
+    Only cells that some lexeme shows together with it, at most `MAX_SOURCES`.
+
+    Args:
+        cells: Distinct, without the lemma.
+        evidence: That knows them.
+    """
+    ranking = Ranking.of(cells, cells, evidence)
+    return {cell: ranking.most_regular(number) for number, cell in enumerate(cells)}
 
 
 def _featured(sources: list[Source], given: Mapping[str, str]) -> list[Source]:
@@ -119,36 +111,49 @@ def _featured(sources: list[Source], given: Mapping[str, str]) -> list[Source]:
     ]
 
 
-def _ranking(cells: Sequence[str], holes: Sequence[str], evidence: Evidence) -> _Ranking:
-    position_of = evidence.position_of
-    at_g = np.array([position_of[cell] for cell in cells], dtype=np.intp)
-    at_h = np.array([position_of[hole] for hole in holes], dtype=np.intp)
-    share_gh = np.zeros((len(cells), len(holes)))
-    count_gh = np.zeros((len(cells), len(holes)))
-    for g, cell in enumerate(cells):
-        share_c, count_c = evidence.reliability(cell)
-        share_gh[g], count_gh[g] = share_c[at_h], count_c[at_h]
-    return _Ranking(cells, share_gh, count_gh, evidence.similarity_cc[np.ix_(at_g, at_h)])
-
-
 def _sources(
     hole: str,
     number: int,
-    ranking: _Ranking,
+    ranking: Ranking,
     lemma: Sequence[str],
     stem: Sequence[str],
-    evidence: Evidence,
-    models: PairModels,
+    language: Language,
 ) -> list[Source]:
-    regular = [ranking.cells[g] for g in ranking.most_regular(number)]
-    nearest = [ranking.cells[g] for g in ranking.nearest(number)]
+    evidence, models = language.evidence, language.models
+    regular, nearest = ranking.most_regular(number), ranking.nearest(number)
     sources = _direct([*regular, *lemma], hole, evidence, models)
     if not sources:
         sources = _direct(stem, hole, evidence, models)
-    if all(source.model.total_weight <= FEW_EXAMPLES for source in sources):
+    if all(source.feature_of[EXAMPLES] <= math.log1p(FEW_EXAMPLES) for source in sources):
         sources += _borrowed([*nearest, *lemma][:MAX_SOURCES], hole, evidence, models)
     copied = [*regular, *nearest, *lemma][:1]
-    return sources + [Source(cell, models.copying, {"copying": 1.0}) for cell in copied]
+    sources += [Source(cell, models.copying, {"copying": 1.0}) for cell in copied]
+    return sources + _edited([*(regular or nearest)[:EDIT_SOURCES], *lemma], hole, language)
+
+
+def _edited(cells: Sequence[str], hole: str, language: Language) -> list[Source]:
+    """Return the edits of some given cells into the hole as sources."""
+    evidence, model = language.evidence, language.edits
+    if model is None:
+        return []
+    at = evidence.position_of[hole]
+    share_of = {cell: float(evidence.reliability(cell)[0][at]) for cell in cells}
+    best = max(share_of.values(), default=0.0)
+    return [
+        Source(
+            cell,
+            model,
+            {
+                "edits": 1.0,
+                "edits: one over sources": 1.0 / len(cells),
+                "edits: is the lemma": float(cell == LEMMA),
+                "edits: share of the commonest change": share,
+                "edits: share short of the best": best - share,
+                "edits: similarity of features": _similarity(cell, hole, evidence),
+            },
+        )
+        for cell, share in share_of.items()
+    ]
 
 
 def _direct(
@@ -165,7 +170,7 @@ def _direct(
                 "direct: is the lemma": float(cell == LEMMA),
                 SHARE: float(evidence.reliability(cell)[0][at]),
                 "direct: similarity of features": _similarity(cell, hole, evidence),
-                "direct: log of examples": math.log1p(model.total_weight),
+                EXAMPLES: math.log1p(model.total_weight),
                 "direct: guessed examples": _share_guessed(cell, hole, model, evidence),
             },
         )

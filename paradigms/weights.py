@@ -30,6 +30,12 @@ SOURCE_FEATURES = (
     "borrowed",
     "borrowed: similarity of features",
     "copying",
+    "edits",
+    "edits: one over sources",
+    "edits: is the lemma",
+    "edits: share of the commonest change",
+    "edits: share short of the best",
+    "edits: similarity of features",
 )
 """What a source of a form may look like; its exponent is the sum of its features' weights."""
 

@@ -12,10 +12,12 @@ import numpy as np
 import fsbp
 from fsbp.acceptors import intersection, table_acceptor, universe_acceptor
 from fsbp.alphabet import Alphabet
+from fsbp.contextual_edits import ContextualEdits, EditExample
 from fsbp.edit_channel import EditChannel
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
 from fsbp.factors.concatenation import ConcatenationFactor
+from fsbp.factors.contextual_edit import ContextualEditFactor
 from fsbp.factors.edit import EditFactor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
@@ -47,6 +49,11 @@ REWRITES = RewriteModel.from_examples(
         Example("bba", "b", 0.5),
     ],
     SymbolCosts(frozenset("a")),
+)
+EDITS = ContextualEdits.from_examples(
+    [EditExample("a", "ab", ("x",)), EditExample("ba", "bab"), EditExample("bab", "a", ("x", "y"))],
+    SymbolCosts(frozenset("a")),
+    passes=2,
 )
 
 S, T = Variable("S", ALPHABET), Variable("T", ALPHABET)
@@ -172,6 +179,8 @@ def _factor_cases() -> list[FactorCase]:
         FactorCase("edit", EditFactor(S, T, EditChannel.uniform(ALPHABET, 0.1, 0.2, 0.3))),
         FactorCase("rewrite", RewriteFactor(S, T, REWRITES, 1.3)),
         FactorCase("rewrite-negative", RewriteFactor(S, T, REWRITES, -0.7, floor=0.1)),
+        FactorCase("contextual-edit", ContextualEditFactor(S, T, EDITS, ("x",), 1.3)),
+        FactorCase("contextual-edit-negative", ContextualEditFactor(S, T, EDITS, (), -0.7)),
         FactorCase("tempered-transducer", TemperedFactor(transducer_factor(S, T, rng), 0.4)),
         FactorCase("table-unary", TableFactor((COLOUR,), rng.normal(size=3))),
         FactorCase("table-binary", TableFactor((COLOUR, FLAG), rng.normal(size=(3, 2)))),

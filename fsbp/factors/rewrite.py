@@ -1,6 +1,6 @@
 """Two strings, one of which rewrites into the other by learned rules.
 
-Public names: `RewriteFactor`.
+Public names: `RewriteFactor`, `FLOOR`.
 """
 
 from __future__ import annotations
@@ -9,24 +9,22 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 
-from fsbp.acceptors import MachineTooLargeError
-from fsbp.arrays import FloatArray, log_sum_exp
-from fsbp.factors.base import Assignment, Factor, Incoming
+from fsbp.arrays import FloatArray
+from fsbp.factors.base import Incoming
+from fsbp.factors.evidence import EvidenceFactor, few_strings
 from fsbp.pathsum import Semiring
-from fsbp.potentials import log_total
 from fsbp.rewrite_model import RewriteModel
-from fsbp.variables import Potential, StringPotential, StringTable, Variable
+from fsbp.variables import Potential, StringTable, Variable
 
 FLOOR = 1e-3
-MAX_STRINGS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class RewriteFactor(Factor):
+class RewriteFactor(EvidenceFactor):
     """P(target | source) of a rewrite model, with a floor and a learned exponent.
 
     log_score(x, y) = exponent x log(1 + P(y | x) / floor).
@@ -49,33 +47,14 @@ class RewriteFactor(Factor):
     exponent: float = 1.0
     floor: float = FLOOR
 
-    @property
-    def variables(self) -> tuple[Variable, ...]:  # type: ignore[override]
-        """Source, then target."""
-        return (self.source, self.target)
-
-    @property
-    def theta(self) -> FloatArray:
-        """The exponent, float64[1]."""
-        return np.array([self.exponent])
-
     def with_theta(self, theta: FloatArray) -> Self:
         """Return the factor with another exponent."""
         (exponent,) = theta.tolist()
         return replace(self, exponent=exponent)
 
-    def log_score(self, assignment: Assignment) -> float:
-        """Return the exponent times the log-evidence for the target."""
-        targets = self.log_evidence(assignment[self.source])
-        return self.exponent * targets.get(assignment[self.target], 0.0)
-
-    def log_scores(self, universes: Sequence[Sequence[str]]) -> FloatArray:
-        """Return the exponent times the log-evidence for every pair of the given strings.
-
-        Cost: One distribution per source.
-        """
-        sources, targets = universes
-        return self.exponent * self._evidence(sources, targets)
+    def proposals(self, source: str) -> list[str]:
+        """Return every target that a rule yields."""
+        return list(self.model.distribution(source))
 
     def log_evidence(self, source: str) -> dict[str, float]:
         """Return log(1 + P(y | source) / floor) for every y that a rule yields."""
@@ -97,47 +76,18 @@ class RewriteFactor(Factor):
         Cost: One distribution per listed source; towards the source, one per string from which
             rules reach a listed target.
         """
-        given = _listed(incoming[self.source if target == self.target else self.target])
+        given = few_strings(incoming[self.source if target == self.target else self.target])
         if target == self.target:
             links = [(y, x, s) for x in given.strings for y, s in self.log_evidence(x).items()]
         else:
             links = self._links_to(given.strings)
         return _message(links, given, self.exponent, semiring)
 
-    def log_total(self, incoming: Incoming, semiring: Semiring) -> float:
-        """Return the log of the sum (maximum) of exp(log_score + both incoming potentials).
+    def evidence_xy(self, sources: Sequence[str], targets: Sequence[str]) -> FloatArray:
+        """Return float64[X, Y], log(1 + P(y | x) / floor) of all pairs.
 
-        Args:
-            incoming: A potential for each of the two variables.
-            semiring: "sum" or "max".
-
-        Raises:
-            MachineTooLargeError: An incoming machine accepts more than `MAX_STRINGS` strings.
+        Cost: One distribution per source.
         """
-        return log_total(self._weighed(incoming)[1].ravel(), semiring)
-
-    def expected_counts(self, incoming: Incoming) -> FloatArray:
-        """Return float64[1], the expected log-evidence over the listed sources and targets.
-
-        Args:
-            incoming: A potential for each of the two variables.
-
-        Raises:
-            MachineTooLargeError: An incoming machine accepts more than `MAX_STRINGS` strings.
-        """
-        evidence_xy, weight_xy = self._weighed(incoming)
-        probability_xy = np.exp(weight_xy - log_sum_exp(weight_xy))
-        return np.array([(probability_xy * evidence_xy).sum()])
-
-    def _weighed(self, incoming: Incoming) -> tuple[FloatArray, FloatArray]:
-        """Return the log-evidence and the log-weight of all listed pairs, float64[X, Y] each."""
-        source, target = _listed(incoming[self.source]), _listed(incoming[self.target])
-        evidence_xy = self._evidence(source.strings, target.strings)
-        weight_x, weight_y = source.log_weights_n, target.log_weights_n
-        return evidence_xy, self.exponent * evidence_xy + weight_x[:, None] + weight_y
-
-    def _evidence(self, sources: Sequence[str], targets: Sequence[str]) -> FloatArray:
-        """Return float64[X, Y], the log-evidence of all pairs."""
         evidence_xy = np.zeros((len(sources), len(targets)))
         for row, x in zip(evidence_xy, sources, strict=True):
             evidence_of = self.log_evidence(x)
@@ -183,19 +133,3 @@ def _message(
             for linked in evidence_of.values()
         ]
     return StringTable(tuple(evidence_of), np.array(weights), floor=base)
-
-
-def _listed(potential: Potential) -> StringTable:
-    """Return the potential as a table.
-
-    Raises:
-        MachineTooLargeError: It is carried by a machine that accepts too many strings.
-    """
-    if isinstance(potential, StringTable):
-        return potential
-    table = cast(StringPotential, potential).k_best(MAX_STRINGS + 1)
-    if len(table.strings) > MAX_STRINGS:
-        raise MachineTooLargeError(
-            f"a rewrite factor sums over at most {MAX_STRINGS} strings: use a k-best message family"
-        )
-    return table

@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fsbp.factors.rewrite import FLOOR, MAX_STRINGS
+from fsbp.factors.evidence import MAX_STRINGS
+from fsbp.factors.rewrite import FLOOR
 from paradigms.completer import Completer, completions_of
 from paradigms.evidence import STEM, Evidence, Guess
 from paradigms.forms import form_acceptor

@@ -115,8 +115,8 @@ def test_factors_are_called_by_what_they_are(model: ParadigmModel) -> None:
             weights = inspected.completer.weights
             assert inspected.exponent(factor) == weights["form: log-probability"]
     assert kinds == {
-        "N;NOM;PL": {"direct", "copying", "n-gram"},
-        "N;GEN;PL": {"borrowed", "copying", "n-gram"},
+        "N;NOM;PL": {"direct", "copying", "edits", "n-gram"},
+        "N;GEN;PL": {"borrowed", "copying", "edits", "n-gram"},
     }
     other = TableFactor((Variable("class", ("a", "b")),), np.zeros(2))
     assert (inspected.kind(other), inspected.exponent(other)) == ("table", None)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fsbp.inference.propagation import infer
 from fsbp.messages.kbest import KBest
 from paradigms.completer import Completer, completions_of
+from paradigms.edits import edit_model
 from paradigms.evidence import LEMMA, Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.graphs import completion_graph
@@ -51,10 +52,11 @@ PARTIAL = [
 def evidence_with(lexemes: Sequence[Lexeme], sweeps: int) -> Evidence:
     """Return the evidence of all tables and some lexemes with holes, swept over as they are."""
     evidence = Evidence.from_lexemes(KNOWN).joined(Evidence.from_lexemes(lexemes))
-    forms = form_acceptor(evidence)
+    forms, edits = form_acceptor(evidence), edit_model(evidence)
 
     def completions(known: Evidence, stems: Stems) -> Completions:
-        return completions_of(Completer(known, Weights.shipped(), forms), lexemes, stems=stems)
+        completer = Completer(known, Weights.shipped(), forms, edits=edits)
+        return completions_of(completer, lexemes, stems=stems)
 
     return guessed_evidence(evidence, lexemes, sweeps, completions)
 
@@ -188,10 +190,12 @@ def test_learning_and_inference_agree(
     known = evidence_with([partial, *PARTIAL], sweeps)
     assert any(known.guesses) is (sweeps > 0)
     for weights in (Weights.shipped(), Weights(np.linspace(0.6, -0.4, len(FEATURES)))):
-        language = Language.of(known, weights, form_acceptor(known))
+        edits = edit_model(evidence_with([partial, *PARTIAL], 0))
+        language = Language.of(known, weights, form_acceptor(known), edits)
         graph = completion_graph(forms_of(partial), hidden, language)
         beliefs = infer(graph.graph, EVERYTHING, queries=hidden).beliefs
-        candidates = Completer(known, weights, language.forms, messages="exact").candidates(partial)
+        completer = Completer(known, weights, language.forms, messages="exact", edits=edits)
+        candidates = completer.candidates(partial)
         for cell, hole in zip(hidden, holes, strict=True):
             *listed, novel = row_probabilities(hole, weights)
             belief = beliefs[cell]
@@ -215,7 +219,7 @@ def test_holes_are_swept_over_as_when_tables_are_completed(sweeps: int) -> None:
     complete = [*KNOWN, lexeme(forms, None)]
     holes = simulated_holes(complete, [LAST], PARTIAL, 0.5, 10, sweeps, Showing(*shown))
     partial = lexeme(("", "", "Läuse", ""), None)
-    model = ParadigmModel(sweeps=sweeps).fit(KNOWN)
+    model = ParadigmModel(sweeps=sweeps, agreement=False).fit(KNOWN)
     (completions, *_) = model.complete_lexemes([partial, *PARTIAL])
     for hole, candidates in zip(holes, completions.values(), strict=True):
         *listed, _ = row_probabilities(hole, model.weights)

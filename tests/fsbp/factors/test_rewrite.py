@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from fsbp.acceptors import universe_acceptor
 from fsbp.alphabet import Alphabet
 from fsbp.factors.acceptor import AcceptorFactor
-from fsbp.factors.rewrite import MAX_STRINGS, RewriteFactor
+from fsbp.factors.evidence import MAX_STRINGS
+from fsbp.factors.rewrite import RewriteFactor
 from fsbp.graph import FactorGraph
 from fsbp.inference.propagation import infer
 from fsbp.messages.kbest import KBest
