@@ -34,6 +34,10 @@ ABLATIONS: Mapping[str, Callable[[ParadigmModel], ParadigmModel]] = {
     "holes do not agree": lambda model: replace(model, agreement=False),
     "lemma alone": lambda model: replace(model, sources="lemma"),
     "equal exponents": lambda model: replace(model, weights=equal_exponents(model.weights)),
+    "no contextual edits": lambda model: replace(
+        model,
+        weights=without(model.weights, [name for name in FEATURES if name.startswith("edits")]),
+    ),
     "no letter n-grams": lambda model: replace(
         model, weights=without(model.weights, FORM_FEATURES)
     ),

@@ -32,12 +32,19 @@ MAX_HOLES = 5
 MAX_FORM, MAX_CELL = 20, 34
 """Characters of a label; what is longer loses its middle."""
 
-COLOURS = {"direct": "#1f5fa8", "borrowed": "#c25e00", "copying": "#2e7d32", "n-gram": "#7b3fa0"}
+COLOURS = {
+    "direct": "#1f5fa8",
+    "borrowed": "#c25e00",
+    "copying": "#2e7d32",
+    "edits": "#b0175a",
+    "n-gram": "#7b3fa0",
+}
 OTHER_COLOUR = "#444444"
 MEANINGS = {
     "direct": "direct: changes seen between the same two cells",
     "borrowed": "borrowed: changes between cells that differ alike",
     "copying": "copying: the same form",
+    "edits": "edits: learned from all pairs of cells together",
     "n-gram": "n-gram: how much the form looks like the language",
 }
 FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans Devanagari", "FreeSans")

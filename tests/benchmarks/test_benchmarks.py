@@ -67,7 +67,7 @@ def test_an_ablation_names_every_ingredient(tmp_path: Path) -> None:
     contrary.write_text(json.dumps(dict.fromkeys(FEATURES, 0.0) | {"direct": -1.0}))
     options = ("--data", str(tmp_path), "--jobs", "1", "--ablate")
     found = report("sigmorphon2017.py", *options)["ablation"]
-    assert len(found) == 7
+    assert len(found) == 8
     for without in found.values():
         mean, low, high = without["loss_over_lexemes"]
         assert low <= mean <= high

@@ -52,16 +52,16 @@ def test_the_most_regular_cell_comes_first(evidence: Evidence) -> None:
 
 
 def test_features_count_besides_regularity() -> None:
-    """A share of 2/3 among three lexemes counts 1/2, all of three 3/4, likeness of features 0.3."""
+    """Of three lexemes, 2/3 alike count 1/2 and 3/3 count 3/4; likeness of features adds to it."""
     rows = [("kala", "kalan", "kalat"), ("talo", "talon", "talot"), ("vesi", "veden", "vedet")]
-    for near, first in (("N;SG", "V"), ("N;PL;GEN", "N;PL;GEN")):
-        tables = [dict(zip((near, "V", "N;PL"), forms, strict=True)) for forms in rows]
-        ranking = Ranking.of([near, "V"], ["N;PL"], evidence_of(*tables))
-        similarity = ranking.similarity_gh[:, 0].tolist()
-        assert similarity == pytest.approx([1 / 3 if near == "N;SG" else 2 / 3, 0.0])
-        score_g = [0.5 + SIMILARITY_WEIGHT * similarity[0], 0.75]
-        assert ranking.most_regular(0)[0] == (near if score_g[0] > score_g[1] else "V")
-        assert ranking.most_regular(0)[0] == first or SIMILARITY_WEIGHT != 0.3
+    cells = ("N;PL;GEN;DEF", "V", "N;PL;GEN")
+    for near, similarity, first in (("N;PL;GEN;DEF", 0.75, "V"), ("GEN;N;PL", 1.0, "GEN;N;PL")):
+        tables = [dict(zip((near, *cells[1:]), forms, strict=True)) for forms in rows]
+        ranking = Ranking.of([near, "V"], [cells[2]], evidence_of(*tables))
+        assert ranking.similarity_gh[:, 0].tolist() == [similarity, 0.0]
+        assert ranking.share_gh[:, 0].tolist() == pytest.approx([2 / 3, 1.0])
+        assert (0.5 + SIMILARITY_WEIGHT * similarity > 0.75) == (first == near)
+        assert ranking.most_regular(0)[0] == first
         assert ranking.nearest(0) == [near, "V"]
 
 
