@@ -15,6 +15,8 @@ from paradigms.model import ParadigmModel
 from paradigms.weights import FEATURES, FORM_FEATURES, Weights
 from scoring import BOOTSTRAP_DRAWS, Scores, pooled, print_row
 
+KINDS = ("direct", "borrowed", "copying", "edits")
+
 
 def without(weights: Weights, features: Sequence[str]) -> Weights:
     """Returns the weights with those of some features set to 0."""
@@ -22,10 +24,10 @@ def without(weights: Weights, features: Sequence[str]) -> Weights:
 
 
 def equal_exponents(weights: Weights) -> Weights:
-    """Returns weights under which every direct and borrowed source counts once."""
-    sources = [name for name in FEATURES if name.startswith(("direct", "borrowed", "copying"))]
+    """Returns weights under which every source but copies counts once."""
+    sources = [name for name in FEATURES if name.startswith(KINDS)]
     flat = without(weights, sources).to_dict()
-    return Weights.from_dict(flat | {"direct": 1.0, "borrowed": 1.0})
+    return Weights.from_dict(flat | {"direct": 1.0, "borrowed": 1.0, "edits": 1.0})
 
 
 ABLATIONS: Mapping[str, Callable[[ParadigmModel], ParadigmModel]] = {

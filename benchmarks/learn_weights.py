@@ -31,8 +31,9 @@ START = Weights.from_dict(
     dict.fromkeys(FEATURES, 0.0)
     | {"direct: one over sources": 1.0, "borrowed": 0.5, "novelty": 3.0}
 )
-"""Weights by reason alone: all sources together count once, a borrowed one counts half, and a form
-that nothing proposes is as likely as one with a probability of 0.02 in the only source."""
+"""Weights by reason alone: all rules together count once, a borrowed one counts half, edits and
+copies count nothing, and a form that nothing proposes is as likely as one with a probability of
+0.02 in the only source."""
 SHIPPED = Path(__file__).resolve().parents[1] / "paradigms" / "weights.json"
 
 

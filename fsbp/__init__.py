@@ -5,10 +5,12 @@ beliefs and log Z. Log-weights are in nats, and larger is better, everywhere.
 """
 
 from fsbp.alphabet import Alphabet, AlphabetError
+from fsbp.contextual_edits import ContextualEdits, EditExample
 from fsbp.edit_channel import EditChannel
 from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Assignment, Factor, Incoming
 from fsbp.factors.concatenation import ConcatenationFactor
+from fsbp.factors.contextual_edit import ContextualEditFactor
 from fsbp.factors.edit import EditFactor
 from fsbp.factors.rewrite import RewriteFactor
 from fsbp.factors.switch import SwitchFactor
@@ -66,9 +68,12 @@ __all__ = [
     "Assignment",
     "Belief",
     "ConcatenationFactor",
+    "ContextualEditFactor",
+    "ContextualEdits",
     "DivergentSumError",
     "Edge",
     "EditChannel",
+    "EditExample",
     "EditFactor",
     "Enumeration",
     "Exact",

@@ -13,14 +13,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fsbp.arrays import FloatArray, IntArray
 from fsbp.edit_contexts import COPY, DELETE, END, WRITE, Rows
+from fsbp.edit_scores import Weights, read_scores
 from fsbp.edit_search import likeliest_targets
 from fsbp.edit_sums import log_probabilities
 from fsbp.edit_training import trained_weights
@@ -28,6 +28,8 @@ from fsbp.rewrites import SymbolCosts, chunk_alignment, label_array
 
 MAX_WEIGHTS = 1 << 23
 MAX_ROWS = 1 << 17
+MAX_KEPT = 64
+"""Sources whose scores are kept, since each is asked about several times in a row."""
 PASSES = 10
 RATE = 0.05
 SHARED = 0
@@ -63,7 +65,7 @@ class ContextualEdits:
 
     written_w: IntArray
     vowel_v: IntArray
-    weight_re: npt.NDArray[np.float32]
+    weight_re: Weights
 
     @classmethod
     def from_examples(
@@ -92,7 +94,8 @@ class ContextualEdits:
         written = sorted({symbol for edits in sequences for edit, symbol in edits if edit == WRITE})
         number_of = {symbol: WRITE + n for n, symbol in enumerate(written)}
         written_w = np.array(written, dtype=np.int32)
-        vowel_v = np.array(sorted(map(ord, costs.vowels)), dtype=np.int32)
+        cased = {v for vowel in costs.vowels for v in (vowel, vowel.upper()) if len(v) == 1}
+        vowel_v = np.array(sorted(map(ord, cased)), dtype=np.int32)
         edits_e = [
             np.array([number_of[s] if edit == WRITE else edit for edit, s in edits], dtype=np.int32)
             for edits in sequences
@@ -108,6 +111,7 @@ class ContextualEdits:
             np.array([rng.permutation(len(examples)) for _ in range(passes)]),
             RATE,
         )
+        weight_re.flags.writeable = False
         return cls(written_w, vowel_v, weight_re)
 
     def log_probs(
@@ -131,24 +135,49 @@ class ContextualEdits:
             self.written_w,
             self.vowel_v,
             self.weight_re,
+            self._read_scores(source, groups),
         )
         return log_prob_n
 
     def likeliest(self, source: str, k: int, groups: tuple[str, ...] = ()) -> list[str]:
         """Return at most k targets found by a beam search of that width, likeliest edits first.
 
+        Raises:
+            ValueError: k is less than 1.
+
         Cost: O(k x length x contexts x groups x edits).
         """
+        if k < 1:
+            raise ValueError(f"k={k}: expected 1 or more")
         found = likeliest_targets(
             label_array(source).copy(),
             _group_hashes(groups),
             self.written_w,
             self.vowel_v,
             self.weight_re,
+            self._read_scores(source, groups),
             k,
         )
         texts = ("".join(map(chr, labels.tolist())) for labels in found)
         return list(dict.fromkeys(texts))
+
+    def _read_scores(self, source: str, groups: tuple[str, ...]) -> Weights:
+        """Return what the source says at each of its places; the last few answers are kept."""
+        key = (source, groups)
+        if key not in self._kept:
+            while len(self._kept) >= MAX_KEPT:
+                del self._kept[next(iter(self._kept))]
+            x, group_g = label_array(source).copy(), _group_hashes(groups)
+            self._kept[key] = read_scores(x, group_g, self.weight_re)
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[str, tuple[str, ...]], Weights]:
+        return {}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone."""
+        return {key: value for key, value in self.__dict__.items() if key != "_kept"}
 
 
 def _num_rows(num_edits: int) -> int:

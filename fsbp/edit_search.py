@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fsbp.arrays import IntArray, compiled
-from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, Rows, last_vowel, weight_rows
-from fsbp.edit_training import Weights, edit_log_probabilities
+from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, Rows, last_vowel
+from fsbp.edit_scores import Weights, edit_log_probabilities
 
 LEAST_LOG = -12.0
 """Hypotheses that are less likely than this (nats) are given up."""
@@ -24,6 +24,7 @@ def likeliest_targets(
     written_w: IntArray,
     vowel_v: IntArray,
     weight_re: Weights,
+    read_ile: Weights,
     width: int,
 ) -> list[npt.NDArray[np.int32]]:
     """Return the code points of at most `width` targets, likeliest sequence of edits first.
@@ -34,9 +35,10 @@ def likeliest_targets(
         written_w: int32[W], symbols that edits write, sorted.
         vowel_v: int32[V], vowels, sorted.
         weight_re: float32[R, 3 + W].
+        read_ile: What `read_scores` returns for the source.
         width: Hypotheses kept at each step.
     """
-    target_kl, length_k = _beam(x, group_g, written_w, vowel_v, weight_re, width)
+    target_kl, length_k = _beam(x, group_g, written_w, vowel_v, weight_re, read_ile, width)
     return [target[:length] for target, length in zip(target_kl, length_k.tolist(), strict=True)]
 
 
@@ -47,13 +49,13 @@ def _beam(
     written_w: IntArray,
     vowel_v: IntArray,
     weight_re: Weights,
+    read_ile: Weights,
     width: int,
 ) -> tuple[IntArray, Rows]:
     """Return int32[K, L] targets and int64[K] lengths; every step adds one edit to all."""
     n, num_edits = len(x), weight_re.shape[1]
     longest = 2 * n + SPARE
     hash_c = np.empty(NUM_CONTEXTS, np.uint64)
-    row_r = np.empty(NUM_CONTEXTS * len(group_g), np.int64)
     log_prob_e = np.empty(num_edits, np.float32)
     written_hl = np.zeros((width, longest), np.int32)
     read_h, length_h = np.zeros(width, np.int64), np.zeros(width, np.int64)
@@ -66,11 +68,10 @@ def _beam(
         score_x = np.full(alive * num_edits, -np.inf)
         for h in range(alive):
             i, j, last = read_h[h], length_h[h], last_h[h]
-            weight_rows(
-                x, i, written_hl[h], j, last, vowel_h[h], group_g, hash_c, row_r, len(weight_re)
-            )
-            may_delete = i < n and last != WRITE
-            edit_log_probabilities(row_r, weight_re, i < n, may_delete, log_prob_e)
+            edit_log_probabilities(
+                x, i, written_hl[h], j, last, vowel_h[h], group_g, weight_re, read_ile, hash_c,
+                log_prob_e,
+            )  # fmt: skip
             most = num_edits if j < longest else WRITE
             score_x[h * num_edits : h * num_edits + most] = log_prob_h[h] + log_prob_e[:most]
             if j == longest:

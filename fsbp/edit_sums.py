@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from fsbp.arrays import FloatArray, IntArray, compiled
-from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, Rows, last_vowel, weight_rows
-from fsbp.edit_training import Weights, edit_log_probabilities
+from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, Rows, last_vowel
+from fsbp.edit_scores import Weights, edit_log_probabilities
 
 LEAST_LOG = -16.0
 """Sequences that are less likely than this (nats) are not followed."""
@@ -24,6 +24,7 @@ def log_probabilities(
     written_w: IntArray,
     vowel_v: IntArray,
     weight_re: Weights,
+    read_ile: Weights,
 ) -> FloatArray:
     """Return float64[N], log P(y | x) for targets in alphabetical order.
 
@@ -38,13 +39,13 @@ def log_probabilities(
         written_w: int32[W], symbols that edits write, sorted.
         vowel_v: int32[V], vowels, sorted.
         weight_re: float32[R, 3 + W].
+        read_ile: What `read_scores` returns for the source.
     """
     n, num_targets = len(x), len(start_n) - 1
     longest = 0
     for target in range(num_targets):
         longest = max(longest, start_n[target + 1] - start_n[target])
     hash_c = np.empty(NUM_CONTEXTS, np.uint64)
-    row_r = np.empty(NUM_CONTEXTS * len(group_g), np.int64)
     log_prob_e = np.empty(weight_re.shape[1], np.float32)
     log_sum = np.full((longest + 2, n + 1, 4), -np.inf)
     log_sum[0, 0, COPY] = 0.0
@@ -70,10 +71,10 @@ def log_probabilities(
                     reached = log_sum[j, i, last]
                     if reached < LEAST_LOG:
                         continue
-                    weight_rows(x, i, y, j, last, vowel, group_g, hash_c, row_r, len(weight_re))
-                    may_delete = i < n and last != WRITE
-                    edit_log_probabilities(row_r, weight_re, i < n, may_delete, log_prob_e)
-                    if may_delete:
+                    edit_log_probabilities(
+                        x, i, y, j, last, vowel, group_g, weight_re, read_ile, hash_c, log_prob_e
+                    )
+                    if i < n and last != WRITE:
                         _add(log_sum[j, i + 1], DELETE, reached + log_prob_e[DELETE])
                     if i < n and j < len(y) and x[i] == y[j]:
                         _add(log_sum[j + 1, i + 1], COPY, reached + log_prob_e[COPY])

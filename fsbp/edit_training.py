@@ -1,6 +1,6 @@
 """Learning the weights of contextual edits by stochastic gradient steps.
 
-Public names: `trained_weights`, `edit_log_probabilities`.
+Public names: `trained_weights`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,24 @@ import numpy as np
 import numpy.typing as npt
 
 from fsbp.arrays import IntArray, compiled
-from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, Rows, last_vowel, weight_rows
+from fsbp.edit_contexts import (
+    COPY,
+    DELETE,
+    NUM_CONTEXTS,
+    WRITE,
+    Rows,
+    last_vowel,
+    read_contexts,
+    weight_row,
+    written_contexts,
+)
+from fsbp.edit_scores import Weights, normalise
 
 TOLERATED = np.float32(1e-2)
 """An edit whose probability is no farther than this from what it should be teaches nothing, so that
 weights do not grow for the sake of what the model knows already."""
 FIRST_SQUARE = np.float32(1e-2)
 """What the sums of squared gradients start from: weights move carefully at first."""
-
-Weights = npt.NDArray[np.float32]
 
 
 def trained_weights(
@@ -58,39 +67,6 @@ def trained_weights(
 
 
 @compiled
-def edit_log_probabilities(
-    row_r: Rows, weight_re: Weights, may_read: bool, may_delete: bool, log_prob_e: Weights
-) -> None:
-    """Set `log_prob_e` to the log-probabilities of all edits at a place.
-
-    Args:
-        row_r: Rows of weights that speak there.
-        weight_re: float32[R, E].
-        may_read: Whether a symbol is left to read; where there is, the string cannot end.
-        may_delete: Whether the next symbol may be deleted.
-        log_prob_e: float32[E], overwritten.
-    """
-    num_edits = len(log_prob_e)
-    log_prob_e[:] = np.float32(0.0)
-    for row in row_r:
-        for e in range(num_edits):
-            log_prob_e[e] += weight_re[row, e]
-    if may_read:
-        log_prob_e[END] = -np.inf
-    else:
-        log_prob_e[COPY] = -np.inf
-    if not may_delete:
-        log_prob_e[DELETE] = -np.inf
-    best = log_prob_e.max()
-    total = np.float32(0.0)
-    for e in range(num_edits):
-        total += np.exp(log_prob_e[e] - best)
-    shift = best + np.log(total)
-    for e in range(num_edits):
-        log_prob_e[e] -= shift
-
-
-@compiled
 def _learn(
     x: IntArray,
     y: IntArray,
@@ -108,9 +84,18 @@ def _learn(
     gradient_e = np.empty(weight_re.shape[1], np.float32)
     i, j, last, vowel = 0, 0, COPY, -1
     for edit in edit_s:
-        weight_rows(x, i, y, j, last, vowel, group_g, hash_c, row_r, len(weight_re))
-        left = i < len(x)
-        edit_log_probabilities(row_r, weight_re, left, left and last != WRITE, gradient_e)
+        read_contexts(x, i, last, hash_c)
+        written_contexts(x, i, y, j, last, vowel, hash_c)
+        gradient_e[:] = np.float32(0.0)
+        count = 0
+        for context in hash_c:
+            for group in group_g:
+                row = weight_row(context, group, len(weight_re))
+                row_r[count] = row
+                count += 1
+                for e in range(len(gradient_e)):
+                    gradient_e[e] += weight_re[row, e]
+        normalise(gradient_e, i < len(x), i < len(x) and last != WRITE)
         for e in range(len(gradient_e)):
             gradient_e[e] = np.exp(gradient_e[e])
         gradient_e[edit] -= np.float32(1.0)

@@ -59,7 +59,8 @@ def agreed(candidates_of: CandidatesOf, language: Language) -> dict[str, list[Ca
 
     Cost: At most `MAX_SOURCES` x `MAX_SPEAKING` distributions per hole, and max-product.
     """
-    graph = agreement_graph(candidates_of, language)
+    holes = sorted(candidates_of, key=language.evidence.position_of.__getitem__)
+    graph = agreement_graph({hole: candidates_of[hole] for hole in holes}, language)
     found = infer(graph, semiring="max", max_updates=SWEEPS * len(graph.edges), tolerance=TOLERANCE)
     return {
         hole: _reweighed(candidates, np.asarray(found.beliefs[hole].potential))

@@ -39,7 +39,8 @@ def hole_beliefs(
 
     kbest: every source sends its best forms. exact: every source sends all the forms it proposes.
     ngram: every source sends an n-gram model, by expectation propagation; the best strings of the
-    n-gram beliefs are the candidates, which all factors then weigh exactly.
+    n-gram beliefs are the candidates, which all factors then weigh exactly; edits weigh them too,
+    and propose none there.
 
     Args:
         lexeme_graph: With all the holes, and something given.

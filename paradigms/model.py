@@ -191,7 +191,8 @@ class ParadigmModel:
             self._edits = self._edits or edit_model(self.evidence)
             return self._completer(known, (self._forms, self._edits), self.agreement)
         known = united(self.evidence, own)
-        shared = (form_acceptor(known), edit_model(known))
+        some_hole = any(lexeme.holes for lexeme in lexemes)
+        shared = (form_acceptor(known), edit_model(known) if some_hole else None)
         known = self._swept(known, lexemes, shared, self.passes - 1, jobs, progress)
         return self._completer(known, shared, self.agreement)
 
@@ -275,6 +276,7 @@ class ParadigmModel:
         """Write the model file: a zip of JSON, `.npz` and an OpenFst machine.
 
         What was learned is saved, not how it is used: `adapt` and `messages` are chosen again.
+        Contextual edits are learned again from what is saved.
 
         Raises:
             RuntimeError: The model has not been fitted.
