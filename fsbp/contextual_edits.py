@@ -28,7 +28,7 @@ from fsbp.rewrites import SymbolCosts, chunk_alignment, label_array
 
 MAX_WEIGHTS = 1 << 23
 MAX_ROWS = 1 << 17
-MAX_KEPT = 64
+MAX_KEPT = 1_000
 """Sources whose scores are kept, since each is asked about several times in a row."""
 PASSES = 10
 RATE = 0.05

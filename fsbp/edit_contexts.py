@@ -36,8 +36,9 @@ def _mixed(bits: np.uint64, value: int) -> np.uint64:
 
 @compiled
 def _hash(number: int, a: int, b: int, c: int, d: int) -> np.uint64:
-    """Return 64 well mixed bits of five numbers from -8 on."""
-    return _mixed(_mixed(_mixed(_mixed(np.uint64(number + 1), a), b), c), d)
+    """Return 64 well mixed bits of a context's number and of four numbers from -8 to 2^40."""
+    start = np.uint64(number + 1) << np.uint64(40)
+    return _mixed(_mixed(_mixed(_mixed(start, a), b), c), d)
 
 
 @compiled

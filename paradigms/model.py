@@ -275,7 +275,8 @@ class ParadigmModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file: a zip of JSON, `.npz` and an OpenFst machine.
 
-        What was learned is saved, not how it is used: `adapt` and `messages` are chosen again.
+        What was learned is saved, not how it is used: `adapt`, `messages` and
+        `agreement` are chosen again.
         Contextual edits are learned again from what is saved.
 
         Raises:

@@ -11,7 +11,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from fsbp.contextual_edits import SHARED, ContextualEdits
-from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, weight_rows
+from fsbp.edit_contexts import (
+    COPY,
+    DELETE,
+    END,
+    NUM_CONTEXTS,
+    WRITE,
+    read_contexts,
+    weight_row,
+    written_contexts,
+)
 from fsbp.edit_sums import LEAST_LOG
 
 SYMBOLS = "ab\u0301𝄞z"
@@ -47,10 +56,11 @@ def rows_at(
     x: np.ndarray, i: int, y: np.ndarray, j: int, last: int, vowel: int, group_g: np.ndarray,
     num_rows: int,
 ) -> np.ndarray:  # fmt: skip
-    rows = np.empty(NUM_CONTEXTS * len(group_g), dtype=np.int64)
+    """Return the rows of weights that speak at a place, int64[NUM_CONTEXTS x groups]."""
     hash_c = np.empty(NUM_CONTEXTS, dtype=np.uint64)
-    weight_rows(x, i, y, j, last, vowel, group_g, hash_c, rows, num_rows)
-    return rows
+    read_contexts(x, i, last, hash_c)
+    written_contexts(x, i, y, j, last, vowel, hash_c)
+    return np.array([weight_row(h, group, num_rows) for h in hash_c for group in group_g.tolist()])
 
 
 def log_softmax(logit_e: np.ndarray, left: bool, last: int) -> np.ndarray:

@@ -12,8 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE
-from fsbp.edit_training import FIRST_SQUARE, TOLERATED, edit_log_probabilities, trained_weights
+from fsbp.edit_contexts import (
+    COPY,
+    DELETE,
+    END,
+    NUM_CONTEXTS,
+    WRITE,
+    read_contexts,
+    written_contexts,
+)
+from fsbp.edit_scores import normalise
+from fsbp.edit_training import FIRST_SQUARE, TOLERATED, trained_weights
 from tests.fsbp.edit_sequences import GROUPS, SEEDS, codes, group_hashes, log_softmax, rows_at
 
 ALIGNED = (("ab", "abb", (COPY, COPY, 4, END)), ("bab", "aa", (DELETE, COPY, DELETE, 3, END)))
@@ -114,10 +123,18 @@ def test_what_is_nearly_right_teaches_nothing(probability: float, moves: bool) -
 @settings(max_examples=40)
 @given(SEEDS, st.booleans(), st.booleans())
 def test_probabilities_of_edits(seed: int, may_read: bool, may_delete: bool) -> None:
-    weight_re = np.random.default_rng(seed).normal(0.0, 4.0, (8, 6)).astype(np.float32)
-    rows = np.array([1, 5, 5, 0])
-    found_e = np.empty(6, dtype=np.float32)
-    edit_log_probabilities(rows, weight_re, may_read, may_read and may_delete, found_e)
-    last = COPY if may_delete else WRITE
-    expected_e = log_softmax(weight_re[rows].sum(axis=0), may_read, last)
+    score_e = np.random.default_rng(seed).normal(0.0, 8.0, 6).astype(np.float32)
+    found_e = score_e.copy()
+    normalise(found_e, may_read, may_read and may_delete)
+    expected_e = log_softmax(score_e, may_read, COPY if may_delete else WRITE)
     np.testing.assert_allclose(found_e, expected_e, rtol=1e-4, atol=1e-4)
+
+
+def test_no_two_contexts_are_one() -> None:
+    """Symbols are told apart by where they stand, also where all are alike."""
+    hash_c = np.empty(NUM_CONTEXTS, dtype=np.uint64)
+    for text in ("aaaa", "abab", "aab", ""):
+        for last in (COPY, WRITE):
+            read_contexts(codes(text), len(text) // 2, last, hash_c)
+            written_contexts(codes(text), len(text) // 2, codes(text), 2, last, ord("a"), hash_c)
+            assert len(set(hash_c.tolist())) == NUM_CONTEXTS

@@ -20,6 +20,7 @@ from paradigms.agreement import (
     agreement_graph,
 )
 from paradigms.completer import Completer
+from paradigms.edits import edit_model
 from paradigms.evidence import Evidence
 from paradigms.forms import form_acceptor
 from paradigms.inspection import inspected_in_model, inspected_in_table
@@ -151,7 +152,13 @@ def test_neighbours_are_other_cells_seen_together() -> None:
 def completers(lemma_only: bool = False) -> tuple[Completer, Completer]:
     """Return completers of the language without and with agreement."""
     evidence = Evidence.from_lexemes(WHOLE)
-    completer = Completer(evidence, Weights.shipped(), form_acceptor(evidence), lemma_only)
+    completer = Completer(
+        evidence,
+        Weights.shipped(),
+        form_acceptor(evidence),
+        lemma_only,
+        edits=edit_model(evidence),
+    )
     return completer, replace(completer, agreement=True)
 
 
@@ -198,3 +205,16 @@ def test_processes_make_no_difference() -> None:
     lexemes = [lexeme(stem, ENDINGS[0], ["PL", "DAT"]) for stem in ("zut", "bom", "sig")]
     model = ParadigmModel().fit(WHOLE)
     assert model.complete_lexemes(lexemes, jobs=1) == model.complete_lexemes(lexemes, jobs=2)
+
+
+def test_the_order_of_cells_makes_no_difference() -> None:
+    _, together = completers()
+    turned = replace(HIDDEN, cells=dict(reversed(HIDDEN.cells.items())))
+    assert together.candidates(turned) == together.candidates(HIDDEN)
+    many = {f"C{n}": (f"x{n % 3}",) for n in range(6)}
+    evidence = Evidence.from_lexemes([Lexeme(str(n), None, many) for n in range(3)])
+    language = Language.of(evidence, Weights.shipped(), form_acceptor(evidence))
+    unsure = {cell: [Candidate(f"x{n}", 0.3) for n in range(3)] for cell in many}
+    turned_back = dict(reversed(unsure.items()))
+    assert agreed(turned_back, language) == agreed(unsure, language)
+    assert list(agreed(turned_back, language)) == list(turned_back)

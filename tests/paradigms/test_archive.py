@@ -41,6 +41,23 @@ def test_round_trip(model: ParadigmModel, saved: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again").read_bytes() == saved.read_bytes()
 
 
+def test_guesses_change_nothing_that_is_learned_again(tmp_path: Path) -> None:
+    """Edits are learned from given forms alone, whether or not guesses came with the file."""
+    endings = ("", "a", "ta", "lla")
+    forms = [tuple(f"{stem}{e}" for e in endings) for stem in ("kato", "polku", "talo", "sika")]
+    given = [
+        tuple(form if (n + k) % 3 else "" for k, form in enumerate(each))
+        for n, each in enumerate(forms)
+    ]
+    tables = [noun(each, None) for each in given]
+    model = ParadigmModel(lemma="id", adapt=False).fit(tables)
+    assert any(model.evidence.guesses)
+    model.save(tmp_path / "m")
+    loaded = ParadigmModel.load(tmp_path / "m")
+    loaded.adapt = False
+    assert loaded.complete_lexemes(tables) == model.complete_lexemes(tables)
+
+
 def test_settings_are_kept(tmp_path: Path) -> None:
     model = ParadigmModel(lemma="id", sources="lemma", seed=5).fit(NOUNS)
     model.save(tmp_path / "m")

@@ -45,7 +45,8 @@ def test_candidates_are_a_distribution_best_first(model: ParadigmModel) -> None:
 def test_something_is_left_for_forms_that_nobody_proposes(model: ParadigmModel) -> None:
     lexeme = Lexeme("Tag", None, {"N;NOM;SG": ("Tag",), "V;IMP": ()})
     (completions,) = model.complete_lexemes([lexeme])
-    assert completions["V;IMP"][0].form == "Tag"
+    assert "Tag" in [candidate.form for candidate in completions["V;IMP"]]
+    assert completions["V;IMP"][0].probability < 0.6
     assert sum(candidate.probability for candidate in completions["V;IMP"]) < 0.99
 
 
