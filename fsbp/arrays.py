@@ -222,11 +222,19 @@ def log_sum_exp(x: npt.ArrayLike, axis: int | None = None) -> Any:
     Cost: O(size).
     """
     values = np.asarray(x, dtype=np.float64)
-    if values.size == 0 and axis is None:
-        return NEGATIVE_INFINITY
+    if axis is None:
+        return _log_total(values)
     peak = np.max(values, axis=axis, keepdims=True, initial=NEGATIVE_INFINITY)
     shift = np.where(np.isfinite(peak), peak, 0.0)
     total = np.sum(np.exp(values - shift), axis=axis, keepdims=True)
     with np.errstate(divide="ignore"):
         result = np.log(total) + shift
-    return float(result.reshape(())) if axis is None else np.squeeze(result, axis=axis)
+    return np.squeeze(result, axis=axis)
+
+
+def _log_total(values: FloatArray) -> float:
+    peak = float(values.max(initial=NEGATIVE_INFINITY))
+    if peak == NEGATIVE_INFINITY:
+        return peak
+    shift = peak if np.isfinite(peak) else 0.0
+    return float(np.log(np.exp(values - shift).sum()) + shift)

@@ -20,7 +20,8 @@ import numpy as np
 
 from fsbp.arrays import FloatArray, IntArray
 from fsbp.edit_contexts import COPY, DELETE, END, WRITE, Rows
-from fsbp.edit_scores import Weights, read_scores
+from fsbp.edit_places import Places, places_of
+from fsbp.edit_scores import Weights
 from fsbp.edit_search import likeliest_targets
 from fsbp.edit_sums import log_probabilities
 from fsbp.edit_training import trained_weights
@@ -28,8 +29,8 @@ from fsbp.rewrites import SymbolCosts, chunk_alignment, label_array
 
 MAX_WEIGHTS = 1 << 23
 MAX_ROWS = 1 << 17
-MAX_KEPT = 1_000
-"""Sources whose scores are kept, since each is asked about several times in a row."""
+MAX_KEPT = 300
+"""Sources whose places are kept, since each is asked about several times in a row."""
 PASSES = 10
 RATE = 0.05
 SHARED = 0
@@ -125,17 +126,12 @@ class ContextualEdits:
             share the work, and so do places that no likely edits reach.
         """
         order = sorted(range(len(targets)), key=targets.__getitem__)
-        labels = [label_array(targets[n]) for n in order]
+        in_order = [targets[n] for n in order]
         log_prob_n = np.empty(len(targets))
         log_prob_n[order] = log_probabilities(
-            label_array(source).copy(),
-            np.concatenate([np.zeros(0, dtype=np.int32), *labels]),
-            np.cumsum([0, *map(len, labels)]),
-            _group_hashes(groups),
-            self.written_w,
-            self.vowel_v,
-            self.weight_re,
-            self._read_scores(source, groups),
+            self._places(source, groups),
+            label_array("".join(in_order)).copy(),
+            np.cumsum([0, *map(len, in_order)]),
         )
         return log_prob_n
 
@@ -149,30 +145,27 @@ class ContextualEdits:
         """
         if k < 1:
             raise ValueError(f"k={k}: expected 1 or more")
-        found = likeliest_targets(
-            label_array(source).copy(),
-            _group_hashes(groups),
-            self.written_w,
-            self.vowel_v,
-            self.weight_re,
-            self._read_scores(source, groups),
-            k,
-        )
+        found = likeliest_targets(self._places(source, groups), k)
         texts = ("".join(map(chr, labels.tolist())) for labels in found)
         return list(dict.fromkeys(texts))
 
-    def _read_scores(self, source: str, groups: tuple[str, ...]) -> Weights:
-        """Return what the source says at each of its places; the last few answers are kept."""
+    def _places(self, source: str, groups: tuple[str, ...]) -> Places:
+        """Return the places that a source has led to; those of the last few sources are kept."""
         key = (source, groups)
         if key not in self._kept:
             while len(self._kept) >= MAX_KEPT:
                 del self._kept[next(iter(self._kept))]
-            x, group_g = label_array(source).copy(), _group_hashes(groups)
-            self._kept[key] = read_scores(x, group_g, self.weight_re)
+            self._kept[key] = places_of(
+                label_array(source).copy(),
+                _group_hashes(groups),
+                self.written_w,
+                self.vowel_v,
+                self.weight_re,
+            )
         return self._kept[key]
 
     @cached_property
-    def _kept(self) -> dict[tuple[str, tuple[str, ...]], Weights]:
+    def _kept(self) -> dict[tuple[str, tuple[str, ...]], Places]:
         return {}
 
     def __getstate__(self) -> dict[str, object]:

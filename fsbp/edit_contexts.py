@@ -4,8 +4,8 @@ A place is what has been read and what has been written so far, what the last ed
 vowel written. Each of a few contexts looks at some of that; combined with each of a few groups,
 such as the cell that is asked for, it picks a row of the model's weights by its hash.
 
-Public names: `COPY`, `DELETE`, `END`, `WRITE`, `NUM_READ`, `NUM_CONTEXTS`, `Hashes`, `Rows`,
-`read_contexts`, `written_contexts`, `weight_row`, `last_vowel`.
+Public names: `COPY`, `DELETE`, `END`, `WRITE`, `NUM_READ`, `NUM_CONTEXTS`, `NO_SYMBOL`, `Hashes`,
+`Rows`, `read_contexts`, `written_contexts`, `weight_row`, `last_vowel`.
 """
 
 from __future__ import annotations

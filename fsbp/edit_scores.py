@@ -81,8 +81,7 @@ def edit_log_probabilities(
     vowel: int,
     group_g: Rows,
     weight_re: Weights,
-    read_ile: Weights,
-    hash_c: Hashes,
+    read_e: Weights,
     log_prob_e: Weights,
 ) -> None:
     """Set `log_prob_e` to the log-probabilities of all edits at a place.
@@ -96,11 +95,11 @@ def edit_log_probabilities(
         vowel: The last vowel written, or -1.
         group_g: int64[G], hashes of the groups.
         weight_re: float32[R, E].
-        read_ile: What `read_scores` returns for this source.
-        hash_c: uint64[NUM_CONTEXTS], overwritten.
+        read_e: float32[E], what `read_scores` returns for this source at i after the last edit.
         log_prob_e: float32[E], overwritten.
     """
-    log_prob_e[:] = read_ile[i, last]
+    hash_c = np.empty(NUM_CONTEXTS, np.uint64)
+    log_prob_e[:] = read_e
     written_contexts(x, i, y, j, last, vowel, hash_c)
     _add_weights(hash_c[NUM_READ:], group_g, weight_re, log_prob_e)
     normalise(log_prob_e, i < len(x), i < len(x) and last != WRITE)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fsbp.arrays import IntArray, compiled
-from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, Rows, last_vowel
-from fsbp.edit_scores import Weights, edit_log_probabilities
+from fsbp.arrays import FloatArray, IntArray, compiled
+from fsbp.edit_contexts import COPY, DELETE, END, WRITE, Rows, last_vowel
+from fsbp.edit_places import Places, known_place, new_place
 
 LEAST_LOG = -12.0
 """Hypotheses that are less likely than this (nats) are given up."""
@@ -18,71 +18,49 @@ SPARE = 24
 """How many symbols a target may have besides two for each symbol of the source."""
 
 
-def likeliest_targets(
-    x: IntArray,
-    group_g: Rows,
-    written_w: IntArray,
-    vowel_v: IntArray,
-    weight_re: Weights,
-    read_ile: Weights,
-    width: int,
-) -> list[npt.NDArray[np.int32]]:
+def likeliest_targets(places: Places, width: int) -> list[npt.NDArray[np.int32]]:
     """Return the code points of at most `width` targets, likeliest sequence of edits first.
 
     Args:
-        x: int32[n], the source.
-        group_g: int64[G], hashes of the groups.
-        written_w: int32[W], symbols that edits write, sorted.
-        vowel_v: int32[V], vowels, sorted.
-        weight_re: float32[R, 3 + W].
-        read_ile: What `read_scores` returns for the source.
+        places: Of the source.
         width: Hypotheses kept at each step.
     """
-    target_kl, length_k = _beam(x, group_g, written_w, vowel_v, weight_re, read_ile, width)
+    target_kl, length_k = _beam(places, width)
     return [target[:length] for target, length in zip(target_kl, length_k.tolist(), strict=True)]
 
 
 @compiled
-def _beam(
-    x: IntArray,
-    group_g: Rows,
-    written_w: IntArray,
-    vowel_v: IntArray,
-    weight_re: Weights,
-    read_ile: Weights,
-    width: int,
-) -> tuple[IntArray, Rows]:
+def _beam(places: Places, width: int) -> tuple[IntArray, Rows]:
     """Return int32[K, L] targets and int64[K] lengths; every step adds one edit to all."""
-    n, num_edits = len(x), weight_re.shape[1]
-    longest = 2 * n + SPARE
-    hash_c = np.empty(NUM_CONTEXTS, np.uint64)
-    log_prob_e = np.empty(num_edits, np.float32)
+    x, written_w, num_edits = places.x, places.written_w, places.weight_re.shape[1]
+    newest_il, known_pk, log_prob_pe = places.newest_il, places.known_pk, places.log_prob_pe
+    longest = 2 * len(x) + SPARE
     written_hl = np.zeros((width, longest), np.int32)
     read_h, length_h = np.zeros(width, np.int64), np.zeros(width, np.int64)
     last_h, vowel_h = np.zeros(width, np.int64), np.full(width, -1, np.int64)
     log_prob_h = np.zeros(width)
     done_kl, length_k = np.zeros((width, longest), np.int32), np.zeros(width, np.int64)
     log_prob_k = np.full(width, -np.inf)
+    choice_c, score_c = np.empty(width, np.int64), np.empty(width)
     alive = 1
     while alive:
-        score_x = np.full(alive * num_edits, -np.inf)
+        chosen, least = 0, max(LEAST_LOG, log_prob_k.min())
         for h in range(alive):
-            i, j, last = read_h[h], length_h[h], last_h[h]
-            edit_log_probabilities(
-                x, i, written_hl[h], j, last, vowel_h[h], group_g, weight_re, read_ile, hash_c,
-                log_prob_e,
-            )  # fmt: skip
-            most = num_edits if j < longest else WRITE
-            score_x[h * num_edits : h * num_edits + most] = log_prob_h[h] + log_prob_e[:most]
-            if j == longest:
-                score_x[h * num_edits + COPY] = -np.inf
-        chosen_h = np.argsort(-score_x, kind="mergesort")[:width]
+            j = length_h[h]
+            i, y, last, vowel = read_h[h], written_hl[h], last_h[h], vowel_h[h]
+            place = known_place(newest_il, known_pk, i, y, j, last, vowel)
+            if place < 0:
+                place = new_place(places, i, y, j, last, vowel)
+            for e in range(num_edits if j < longest else WRITE):
+                score = log_prob_h[h] + log_prob_pe[place, e]
+                if score >= least and (j < longest or e != COPY):
+                    chosen = _insert(h * num_edits + e, score, choice_c, score_c, chosen)
         old_hl, old_read_h, old_length_h = written_hl.copy(), read_h.copy(), length_h.copy()
         old_vowel_h = vowel_h.copy()
         alive = 0
-        for choice in chosen_h:
-            score = score_x[choice]
-            if score < max(LEAST_LOG, log_prob_k.min()):
+        for c in range(chosen):
+            choice, score = choice_c[c], score_c[c]
+            if score < log_prob_k.min():
                 break
             h, edit = choice // num_edits, choice % num_edits
             if edit == END:
@@ -98,8 +76,21 @@ def _beam(
                 symbol = x[old_read_h[h]] if edit == COPY else written_w[edit - WRITE]
                 written_hl[alive, length_h[alive]] = symbol
                 length_h[alive] += 1
-                vowel_h[alive] = last_vowel(vowel_h[alive], symbol, vowel_v)
+                vowel_h[alive] = last_vowel(vowel_h[alive], symbol, places.vowel_v)
             alive += 1
     order_k = np.argsort(-log_prob_k, kind="mergesort")
     order_k = order_k[: np.sum(log_prob_k > -np.inf)]
     return done_kl[order_k], length_k[order_k]
+
+
+@compiled
+def _insert(choice: int, score: float, choice_c: Rows, score_c: FloatArray, chosen: int) -> int:
+    """Put a choice among the best ones so far, after those as good; return how many there are."""
+    at = chosen
+    while at > 0 and score > score_c[at - 1]:
+        at -= 1
+        if at + 1 < len(score_c):
+            choice_c[at + 1], score_c[at + 1] = choice_c[at], score_c[at]
+    if at < len(score_c):
+        choice_c[at], score_c[at] = choice, score
+    return min(chosen + 1, len(score_c))

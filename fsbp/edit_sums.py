@@ -8,45 +8,31 @@ from __future__ import annotations
 import numpy as np
 
 from fsbp.arrays import FloatArray, IntArray, compiled
-from fsbp.edit_contexts import COPY, DELETE, END, NUM_CONTEXTS, WRITE, Rows, last_vowel
-from fsbp.edit_scores import Weights, edit_log_probabilities
+from fsbp.edit_contexts import COPY, DELETE, END, WRITE, Rows, last_vowel
+from fsbp.edit_places import Places, known_place, new_place
 
 LEAST_LOG = -16.0
 """Sequences that are less likely than this (nats) are not followed."""
 
 
 @compiled
-def log_probabilities(
-    x: IntArray,
-    y_all: IntArray,
-    start_n: Rows,
-    group_g: Rows,
-    written_w: IntArray,
-    vowel_v: IntArray,
-    weight_re: Weights,
-    read_ile: Weights,
-) -> FloatArray:
+def log_probabilities(places: Places, y_all: IntArray, start_n: Rows) -> FloatArray:
     """Return float64[N], log P(y | x) for targets in alphabetical order.
 
     `log_sum[j, i, last]` is that of all edits that read i symbols, write the first j and end so;
     a target takes over what it shares with the one before.
 
     Args:
-        x: int32[n], the source.
+        places: Of the source.
         y_all: int32, all targets end to end.
         start_n: int64[N + 1], where each begins.
-        group_g: int64[G], hashes of the groups.
-        written_w: int32[W], symbols that edits write, sorted.
-        vowel_v: int32[V], vowels, sorted.
-        weight_re: float32[R, 3 + W].
-        read_ile: What `read_scores` returns for the source.
     """
+    x, written_w, vowel_v = places.x, places.written_w, places.vowel_v
+    newest_il, known_pk, log_prob_pe = places.newest_il, places.known_pk, places.log_prob_pe
     n, num_targets = len(x), len(start_n) - 1
     longest = 0
     for target in range(num_targets):
         longest = max(longest, start_n[target + 1] - start_n[target])
-    hash_c = np.empty(NUM_CONTEXTS, np.uint64)
-    log_prob_e = np.empty(weight_re.shape[1], np.float32)
     log_sum = np.full((longest + 2, n + 1, 4), -np.inf)
     log_sum[0, 0, COPY] = 0.0
     log_prob_n = np.full(num_targets, -np.inf)
@@ -71,23 +57,31 @@ def log_probabilities(
                     reached = log_sum[j, i, last]
                     if reached < LEAST_LOG:
                         continue
-                    edit_log_probabilities(
-                        x, i, y, j, last, vowel, group_g, weight_re, read_ile, hash_c, log_prob_e
-                    )
-                    if i < n and last != WRITE:
-                        _add(log_sum[j, i + 1], DELETE, reached + log_prob_e[DELETE])
-                    if i < n and j < len(y) and x[i] == y[j]:
-                        _add(log_sum[j + 1, i + 1], COPY, reached + log_prob_e[COPY])
-                    if i == n and j == len(y):
-                        _add(log_prob_n, target, reached + log_prob_e[END])
+                    may_delete = i < n and last != WRITE
+                    may_copy = i < n and j < len(y) and x[i] == y[j]
+                    may_end = i == n and j == len(y)
+                    if not (may_delete or may_copy or may_end or write >= 0):
+                        continue
+                    place = known_place(newest_il, known_pk, i, y, j, last, vowel)
+                    if place < 0:
+                        place = new_place(places, i, y, j, last, vowel)
+                    if may_delete:
+                        _add(log_sum[j, i + 1], DELETE, reached + log_prob_pe[place, DELETE])
+                    if may_copy:
+                        _add(log_sum[j + 1, i + 1], COPY, reached + log_prob_pe[place, COPY])
+                    if may_end:
+                        _add(log_prob_n, target, reached + log_prob_pe[place, END])
                     if write >= 0:
-                        _add(log_sum[j + 1, i], WRITE, reached + log_prob_e[write])
+                        _add(log_sum[j + 1, i], WRITE, reached + log_prob_pe[place, write])
     return log_prob_n
 
 
 @compiled
 def _add(log_sum: FloatArray, position: int, log_weight: float) -> None:
-    log_sum[position] = np.logaddexp(log_sum[position], log_weight)
+    if log_sum[position] == -np.inf:
+        log_sum[position] = log_weight
+    else:
+        log_sum[position] = np.logaddexp(log_sum[position], log_weight)
 
 
 @compiled

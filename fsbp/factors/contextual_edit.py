@@ -105,9 +105,8 @@ class ContextualEditFactor(EvidenceFactor):
             else self.evidence_xy(strings, given.strings).T
         )
         weight_gn = given.log_weights_n[:, None] + self.exponent * evidence_gn
-        weights: FloatArray = (
-            weight_gn.max(axis=0) if semiring == "max" else log_sum_exp(weight_gn, 0)
-        )
+        best_only = semiring == "max" or len(weight_gn) == 1
+        weights: FloatArray = weight_gn.max(axis=0) if best_only else log_sum_exp(weight_gn, 0)
         return weights
 
 

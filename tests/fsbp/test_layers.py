@@ -22,6 +22,7 @@ ORDER = (
     {"fsbp.transducers", "fsbp.ngrams", "fsbp.rewrites", "fsbp.tries"},
     {"fsbp.rewrite_model", "fsbp.edit_channel", "fsbp.edit_contexts"},
     {"fsbp.edit_scores"},
+    {"fsbp.edit_places"},
     {"fsbp.edit_training", "fsbp.edit_sums", "fsbp.edit_search"},
     {"fsbp.contextual_edits"},
     {"fsbp.word_lattice", "fsbp.word_lists"},
