@@ -10,6 +10,8 @@ With --compare-lemma the same model is also run with the lemma as its only sourc
 where at least a tenth of the cells are given, and the difference is tested with a paired bootstrap
 over lexemes. With --compare-messages the model is run with k-best and with n-gram messages, and
 accuracy and time of both are printed. With --ablate it is run without each of its ingredients.
+With --halves DIR no language is completed with weights learned from its own tables: DIR holds what
+`learn_weights.py --halves DIR` wrote, and each half of the languages gets the other half's weights.
 """
 
 from __future__ import annotations
@@ -77,16 +79,23 @@ def unimorph_lexemes(path: Path, limit: int | None = None) -> list[Lexeme]:
     return read_table(path, format="unimorph").lexemes()[:limit]
 
 
-def untrained_model(options: argparse.Namespace) -> ParadigmModel:
+def weights_file(language: str, options: argparse.Namespace) -> Path | None:
+    """Returns the file of the weights to complete a language with; None for those shipped."""
+    if options.halves is None:
+        return options.weights
+    learned_from = json.loads((options.halves / "languages.json").read_text())
+    half = next(name for name, languages in learned_from.items() if language not in languages)
+    return options.halves / f"{half}.json"
+
+
+def untrained_model(language: str, options: argparse.Namespace) -> ParadigmModel:
     """Returns the model that the options ask for."""
-    weights = options.weights
+    file = weights_file(language, options)
     return ParadigmModel(
         seed=options.seed,
         adapt=options.adapt,
         messages=options.messages,
-        weights=Weights.from_dict(json.loads(weights.read_text()))
-        if weights
-        else Weights.shipped(),
+        weights=Weights.from_dict(json.loads(file.read_text())) if file else Weights.shipped(),
     )
 
 
@@ -123,7 +132,7 @@ def scores_by_language(
     print_row("language", *COLUMNS.values())
     scores, baseline = {}, {}
     for language in languages:
-        model = untrained_model(options)
+        model = untrained_model(language, options)
         scores[language] = language_scores(model, language, options)
         baseline[language] = baseline_accuracy(language, options)
         figures = scores[language].figures() | {"baseline": baseline[language]}
@@ -162,7 +171,7 @@ def lemma_comparison(joint: Mapping[str, Scores], options: argparse.Namespace) -
     print(f"\nAgainst the lemma alone, where at least {MIN_SHARE_GIVEN:.0%} of cells are given")
     print_row("language", "joint", "lemma", "margin", "p")
     for language in languages:
-        model = replace(untrained_model(options), sources="lemma")
+        model = replace(untrained_model(language, options), sources="lemma")
         lemma_only[language] = language_scores(model, language, options)
         print_row(language, *comparison_row(joint[language], lemma_only[language], rng))
     if not languages:
@@ -202,7 +211,7 @@ def message_comparison(
     for language in scores:
         for messages in COMPARED_MESSAGES:
             if language not in scores_of.setdefault(messages, {}):
-                model = replace(untrained_model(options), messages=messages)
+                model = replace(untrained_model(language, options), messages=messages)
                 scores_of[messages][language] = language_scores(model, language, options)
         kbest, ngram = (scores_of[messages][language] for messages in COMPARED_MESSAGES)
         print_row(language, *comparison_row(kbest, ngram, rng), kbest.seconds, ngram.seconds)
@@ -252,6 +261,9 @@ def options_from_command_line() -> argparse.Namespace:
     parser.add_argument(
         "--weights", type=Path, metavar="FILE", help="written by learn_weights.py; default: shipped"
     )
+    parser.add_argument(
+        "--halves", type=Path, metavar="DIR", help="written by learn_weights.py --halves"
+    )
     parser.add_argument("--ablate", action="store_true")
     parser.add_argument("--compare-lemma", action="store_true")
     parser.add_argument("--compare-messages", action="store_true")
@@ -285,7 +297,7 @@ def main() -> None:
         ablation_report(
             scores,
             lambda language, changed: language_scores(
-                changed(untrained_model(options)), language, options
+                changed(untrained_model(language, options)), language, options
             ),
             options.seed,
         )

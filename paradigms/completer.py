@@ -6,6 +6,7 @@ Public names: `Completer`, `completions_of`.
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -169,11 +170,13 @@ def _batches(
     completer: Completer, lexemes: Sequence[Lexeme], stems: Sequence[Sequence[Guess]], jobs: int
 ) -> Iterator[list[dict[str, list[Candidate]]]]:
     if jobs == 1:
-        pairs = zip(lexemes, stems, strict=True)
-        return ([completer.candidates(lexeme, stem)] for lexeme, stem in pairs)
+        for pair in zip(lexemes, stems, strict=True):
+            yield [completer.candidates(*pair)]
+        return
     size = max(1, len(lexemes) // (jobs * BATCHES_PER_JOB))
     parts = [slice(start, start + size) for start in range(0, len(lexemes), size)]
-    results: Iterator[list[dict[str, list[Candidate]]]] = Parallel(
-        n_jobs=jobs, return_as="generator"
-    )(delayed(_batch)(completer, lexemes[part], stems[part]) for part in parts)
-    return results
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped", UserWarning)  # it kept much: replaced
+        yield from Parallel(n_jobs=jobs, return_as="generator")(
+            delayed(_batch)(completer, lexemes[part], stems[part]) for part in parts
+        )

@@ -109,6 +109,38 @@ class Evidence:
                 having[cell].add(number)
         return {cell: frozenset(numbers) for cell, numbers in having.items()}
 
+    def learned_from(self, given: Mapping[str, str]) -> bool:
+        """Return whether some lexeme shows all given forms of another, which are at least two.
+
+        Args:
+            given: Form by cell; the stem does not count.
+
+        Cost: O(lexemes that show the rarest of the forms x forms).
+        """
+        shown = {cell: form for cell, form in given.items() if cell != STEM}
+        if len(shown) < 2:
+            return False
+        fewest = min((self._lexemes_showing.get(item, ()) for item in shown.items()), key=len)
+        return any(
+            all(self.lexemes[n].get(cell, (None,))[0] == form for cell, form in shown.items())
+            for n in fewest
+        )
+
+    @cached_property
+    def _lexemes_showing(self) -> dict[tuple[str, str], list[int]]:
+        """Lexemes by cell and first form."""
+        showing: dict[tuple[str, str], list[int]] = {}
+        for number, forms in enumerate(self.lexemes):
+            for cell, alternatives in forms.items():
+                showing.setdefault((cell, alternatives[0]), []).append(number)
+        return showing
+
+    @cached_property
+    def shown_alone(self) -> frozenset[str]:
+        """Cells that some lexeme shows, but none beside another cell."""
+        beside = {cell for forms in self.lexemes if len(forms) > 1 for cell in forms}
+        return frozenset(cell for forms in self.lexemes for cell in forms) - beside
+
     @cached_property
     def rank_of(self) -> list[int]:
         """For each lexeme, its place in an order that does not depend on that of the rows.

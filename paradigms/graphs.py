@@ -14,7 +14,7 @@ from fsbp.factors.acceptor import AcceptorFactor
 from fsbp.factors.base import Factor
 from fsbp.graph import FactorGraph
 from fsbp.variables import StringTable, Variable
-from paradigms.evidence import STEM, Guess
+from paradigms.evidence import LEMMA, STEM, Guess
 from paradigms.language import Language
 from paradigms.sources import Source, sources_of_holes
 from paradigms.weights import novelty_features
@@ -65,6 +65,7 @@ def completion_graph(
         given[STEM] = stems[0].form
     sources_of = _sources_of(given, holes, language)
     log_novelty: dict[str, float] = {}
+    learned_from = language.evidence.learned_from(given)
     for hole in holes:
         sources = sources_of[hole]
         unary = language.opinion if sources else language.forms
@@ -79,7 +80,10 @@ def completion_graph(
             or "edits" not in source.feature_of
         ]
         if sources:
-            novelty = novelty_features([source.feature_of for source in sources])
+            features = [source.feature_of for source in sources]
+            novelty = novelty_features(
+                features, learned_from, LEMMA in given, hole in language.evidence.shown_alone
+            )
             log_novelty[hole] = weights.log_linear(novelty)
     used = {variable.name for factor in factors for variable in factor.variables}
     observed = {cell: given[cell] for cell in forms if cell in used}

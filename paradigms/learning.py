@@ -4,7 +4,8 @@ Complete lexemes are put back with some of their cells hidden, as in the tables 
 the weights maximise the conditional log-likelihood of the hidden forms. Given the observed cells
 the hidden ones are independent, so the gradient is observed minus expected features, hole by hole.
 
-Public names: `Hole`, `simulated_holes`, `learned_weights`, `objective`.
+Public names: `Hole`, `covered_lexeme`, `holes_of`, `simulated_holes`, `learned_weights`,
+`objective`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fsbp.opinions import Opinion
 from fsbp.variables import Variable
 from paradigms.completer import Completer, completions_of
 from paradigms.edits import edit_model
-from paradigms.evidence import Evidence, forms_of
+from paradigms.evidence import LEMMA, Evidence, forms_of
 from paradigms.forms import form_acceptor
 from paradigms.language import Language
 from paradigms.layout import Completions
@@ -56,11 +57,13 @@ def simulated_holes(
     sweeps: int,
     rng: np.random.Generator,
     weights: Weights | None = None,
+    adapt: bool = True,
 ) -> list[Hole]:
     """Return the holes that hiding cells of some complete lexemes makes, in random order.
 
     The lexemes with hidden cells join the partial ones, and what can be guessed of the holes of
     both is learned in the same way as when tables are completed.
+    With `adapt=False` only the lexemes that stay complete teach anything.
 
     Args:
         complete: Lexemes without holes.
@@ -71,21 +74,52 @@ def simulated_holes(
         sweeps: Over the tables with holes; see `paradigms.sweeps`.
         rng: For the choice of cells.
         weights: For what is guessed of holes in the sweeps; by default those shipped.
+        adapt: Whether what stays given of tables with holes joins the evidence.
 
     Cost: That of completing the partial tables, `sweeps` times.
     """
     kept = [lexeme for number, lexeme in enumerate(complete) if number not in hidden]
     whole = [complete[number] for number in hidden]
-    covered = [_covered(lexeme, share_given, rng) for lexeme in whole]
+    covered = [covered_lexeme(lexeme, share_given, rng) for lexeme in whole]
+    return holes_of(whole, covered, kept, partial, max_holes, sweeps, rng, weights, adapt)
+
+
+def holes_of(
+    whole: Sequence[Lexeme],
+    covered: Sequence[Lexeme],
+    kept: Sequence[Lexeme],
+    partial: Sequence[Lexeme],
+    max_holes: int,
+    sweeps: int,
+    rng: np.random.Generator,
+    weights: Weights | None = None,
+    adapt: bool = True,
+) -> list[Hole]:
+    """Return the holes of some lexemes whose complete forms are known, in random order.
+
+    Args:
+        whole: The lexemes, complete.
+        covered: The same lexemes with holes.
+        kept: Other lexemes to learn from, without holes.
+        partial: Others with holes of their own.
+        max_holes: As for `simulated_holes`, like all that follow.
+        sweeps: Over the tables with holes.
+        rng: For the order of holes.
+        weights: For what is guessed of holes.
+        adapt: Whether tables with holes teach anything.
+    """
     lexemes = [*covered, *partial]
-    evidence = Evidence.from_lexemes(kept).joined(Evidence.from_lexemes(lexemes))
+    own = Evidence.from_lexemes(lexemes)
+    taught = own if adapt else Evidence((), own.cells)
+    evidence = Evidence.from_lexemes(kept).joined(taught)
     weights = weights or Weights.shipped()
     forms, edits = form_acceptor(evidence), edit_model(evidence)
 
     def completions(known: Evidence, stems: Stems) -> Completions:
         return completions_of(Completer(known, weights, forms, edits=edits), lexemes, stems=stems)
 
-    evidence = guessed_evidence(evidence, lexemes, sweeps, completions)
+    if adapt:
+        evidence = guessed_evidence(evidence, lexemes, sweeps, completions)
     language = Language.of(evidence, weights, forms, edits)
     holes: list[Hole] = []
     for gold, lexeme in zip(whole, covered, strict=True):
@@ -99,8 +133,8 @@ def simulated_holes(
     return holes
 
 
-def _covered(lexeme: Lexeme, share_given: float, rng: np.random.Generator) -> Lexeme:
-    """Return the lexeme with each cell hidden or not."""
+def covered_lexeme(lexeme: Lexeme, share_given: float, rng: np.random.Generator) -> Lexeme:
+    """Return a lexeme each of whose cells stays given with some probability, or is hidden."""
     cells = {
         cell: forms if rng.random() < share_given else () for cell, forms in lexeme.cells.items()
     }
@@ -129,9 +163,13 @@ def _hole(
     weight_cf = np.array([opinion.log_weights(list(row_of)) for opinion in opinions]).T
     for row, weights in zip(row_of.values(), weight_cf, strict=True):
         row[columns] = weights
-    novelty = feature_vector(novelty_features([source.feature_of for source in sources]))
+    features = [source.feature_of for source in sources]
+    learned_from = language.evidence.learned_from(given)
+    novelty = novelty_features(
+        features, learned_from, LEMMA in given, cell in language.evidence.shown_alone
+    )
     right = list(row_of).index(form) if form in row_of else len(row_of)
-    return Hole(np.array([*row_of.values(), novelty]), right, weight)
+    return Hole(np.array([*row_of.values(), feature_vector(novelty)]), right, weight)
 
 
 def objective(theta: FloatArray, holes: Sequence[Hole], penalty: float) -> tuple[float, FloatArray]:
@@ -149,7 +187,9 @@ def objective(theta: FloatArray, holes: Sequence[Hole], penalty: float) -> tuple
     return rows.objective(theta, penalty)
 
 
-def learned_weights(holes: Sequence[Hole], penalty: float = 1.0) -> Weights:
+def learned_weights(
+    holes: Sequence[Hole], penalty: float = 1.0, known: Mapping[str, float] | None = None
+) -> Weights:
     """Return the weights of largest penalised conditional log-likelihood.
 
     Features are scaled to unit deviation while learning, so that one penalty suits all.
@@ -157,14 +197,23 @@ def learned_weights(holes: Sequence[Hole], penalty: float = 1.0) -> Weights:
     Args:
         holes: At least one.
         penalty: Of the squared weights of the scaled features.
+        known: Weights of features that stay as they are; the others are learned beside them.
     """
+    known = known or {}
     rows = _Rows.of(holes)
+    free_f = np.array([name not in known for name in FEATURES])
+    known_f = feature_vector(known)
     scale_f = rows.feature_rf.std(axis=0) + 1e-9
-    scaled = _Rows(rows.feature_rf / scale_f, rows.start_h, rows.right_h, rows.weight_h)
-    found = minimize(
-        scaled.objective, np.zeros(len(FEATURES)), (penalty,), jac=True, method="L-BFGS-B"
+    scaled = replace(
+        rows,
+        feature_rf=(rows.feature_rf / scale_f)[:, free_f],
+        score_r=rows.feature_rf @ known_f,
     )
-    return Weights(found.x / scale_f)
+    start = np.zeros(int(free_f.sum()))
+    found = minimize(scaled.objective, start, (penalty,), jac=True, method="L-BFGS-B")
+    theta_f = known_f.copy()
+    theta_f[free_f] = found.x / scale_f[free_f]
+    return Weights(theta_f)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +225,14 @@ class _Rows:
         start_h: int[H], first row of each hole.
         right_h: int[H], right row of each hole.
         weight_h: float64[H].
+        score_r: float64[R], what is added to each row's score.
     """
 
     feature_rf: FloatArray
     start_h: npt.NDArray[np.intp]
     right_h: npt.NDArray[np.intp]
     weight_h: FloatArray
+    score_r: FloatArray
 
     @classmethod
     def of(cls, holes: Sequence[Hole]) -> _Rows:
@@ -192,10 +243,11 @@ class _Rows:
             start_h,
             start_h + np.array([hole.right for hole in holes]),
             np.array([hole.weight for hole in holes]),
+            np.zeros(int(size_h.sum())),
         )
 
     def objective(self, theta: FloatArray, penalty: float) -> tuple[float, FloatArray]:
-        score_r = self.feature_rf @ theta
+        score_r = self.score_r + self.feature_rf @ theta
         size_h = np.diff(np.append(self.start_h, len(score_r)))
         shift_h = np.maximum.reduceat(score_r, self.start_h)
         share_r = np.exp(score_r - np.repeat(shift_h, size_h))

@@ -71,8 +71,14 @@ def sources_of_holes(
     ranking = Ranking.of(cells, holes, evidence)
     lemma = [cell for cell in given if cell == LEMMA]
     stem = [cell for cell in given if cell == STEM]
+    learned_from = evidence.learned_from(given)
     return [
-        _featured(_sources(hole, number, ranking, lemma, stem, language), given)
+        _featured(
+            _sources(hole, number, ranking, lemma, stem, language),
+            given,
+            learned_from,
+            hole in evidence.shown_alone,
+        )
         for number, hole in enumerate(holes)
     ]
 
@@ -90,25 +96,39 @@ def regular_neighbours(cells: Sequence[str], evidence: Evidence) -> dict[str, li
     return {cell: ranking.most_regular(number) for number, cell in enumerate(cells)}
 
 
-def _featured(sources: list[Source], given: Mapping[str, str]) -> list[Source]:
-    """Return the sources with the features that depend on the other sources of the hole."""
+def _featured(
+    sources: list[Source], given: Mapping[str, str], learned_from: bool, shown_alone: bool
+) -> list[Source]:
+    """Return the sources with the features that depend on one another and on the lexeme.
+
+    Args:
+        sources: Of one hole.
+        given: Form by cell.
+        learned_from: Whether the lexeme's given forms are among what was learned from.
+        shown_alone: Whether lexemes show the hole, but never beside another cell.
+    """
     direct = [source for source in sources if "direct" in source.feature_of]
     repeats = Counter(given[source.cell] for source in direct)
     best = max((source.feature_of[SHARE] for source in direct), default=0.0)
-    return [
-        replace(
-            source,
-            feature_of={
-                **source.feature_of,
+
+    def more(source: Source) -> dict[str, float]:
+        if "direct" in source.feature_of:
+            return {
                 "direct: one over sources": 1.0 / len(direct),
                 "direct: repeats another source": 1.0 - 1.0 / repeats[given[source.cell]],
                 "direct: share short of the best": best - source.feature_of[SHARE],
-            },
-        )
-        if "direct" in source.feature_of
-        else source
-        for source in sources
-    ]
+                "direct: shown alone": float(shown_alone),
+            }
+        if "edits" in source.feature_of:
+            is_lemma = source.feature_of["edits: is the lemma"]
+            return {
+                "edits: learned from the lexeme": float(learned_from),
+                "edits: learned from the lexeme, whose lemma it is": learned_from * is_lemma,
+                "edits: without a lemma": float(LEMMA not in given),
+            }
+        return {}
+
+    return [replace(s, feature_of={**s.feature_of, **more(s)}) for s in sources]
 
 
 def _sources(

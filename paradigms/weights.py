@@ -27,6 +27,7 @@ SOURCE_FEATURES = (
     "direct: one over sources",
     "direct: repeats another source",
     "direct: share short of the best",
+    "direct: shown alone",
     "borrowed",
     "borrowed: similarity of features",
     "copying",
@@ -36,6 +37,9 @@ SOURCE_FEATURES = (
     "edits: share of the commonest change",
     "edits: share short of the best",
     "edits: similarity of features",
+    "edits: learned from the lexeme",
+    "edits: learned from the lexeme, whose lemma it is",
+    "edits: without a lemma",
 )
 """What a source of a form may look like; its exponent is the sum of its features' weights."""
 
@@ -49,6 +53,9 @@ NOVELTY_FEATURES = (
     "novelty: no direct source",
     "novelty: one over direct sources",
     "novelty: the lemma alone",
+    "novelty: learned from the lexeme",
+    "novelty: without a lemma",
+    "novelty: shown alone",
 )
 """What makes it likely that no source proposes the right form."""
 
@@ -107,11 +114,16 @@ def feature_vector(feature_of: Mapping[str, float]) -> FloatArray:
     return np.array([feature_of.get(name, 0.0) for name in FEATURES])
 
 
-def novelty_features(sources: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def novelty_features(
+    sources: Sequence[Mapping[str, float]], learned_from: bool, has_lemma: bool, shown_alone: bool
+) -> dict[str, float]:
     """Return the features of the event that no source proposes the right form.
 
     Args:
         sources: Features of each source of one hole.
+        learned_from: Whether the lexeme's given forms are among what was learned from.
+        has_lemma: Whether the lemma is a form.
+        shown_alone: Whether lexemes show the hole, but never beside another cell.
     """
     direct = [feature_of for feature_of in sources if "direct" in feature_of]
     return {
@@ -125,4 +137,7 @@ def novelty_features(sources: Sequence[Mapping[str, float]]) -> dict[str, float]
         "novelty: no direct source": float(not direct),
         "novelty: one over direct sources": 1.0 / max(len(direct), 1),
         "novelty: the lemma alone": float(all(f["direct: is the lemma"] for f in direct)),
+        "novelty: learned from the lexeme": float(learned_from),
+        "novelty: without a lemma": float(not has_lemma),
+        "novelty: shown alone": float(shown_alone),
     }

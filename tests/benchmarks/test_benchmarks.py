@@ -81,7 +81,9 @@ def test_weights_are_learned_from_fixed_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for language in ("german", "hessian"):
-        (tmp_path / f"{language}-train-low").write_text(rows(["Hund", "Tisch", "Blume"]))
+        for condition in ("low", "high"):
+            file = tmp_path / f"{language}-train-{condition}"
+            file.write_text(rows(["Hund", "Tisch", "Blume"]))
         (tmp_path / f"{language}-covered-dev").write_text(rows(["Fisch", "Nase"], "N;DAT;PL"))
         (tmp_path / f"{language}-uncovered-dev").write_text(rows(["Fisch", "Nase"]))
 
@@ -97,9 +99,16 @@ def test_weights_are_learned_from_fixed_ones(
                       "--halves", str(tmp_path)],
     )  # fmt: skip
     script["main"]()
-    assert set(json.loads(output.read_text())) == set(FEATURES)
+    learned = json.loads(output.read_text())
+    assert set(learned) == set(FEATURES)
+    assert learned["novelty: shown alone"], "tables that show one form each"
     halves = [(tmp_path / f"{name}.json").read_text() for name in ("first", "second")]
     assert halves[0] == halves[1], "the same tables in both"
+    contrary = dict.fromkeys(FEATURES, 0.0) | {"direct": -1.0}
+    (tmp_path / "first.json").write_text(json.dumps(contrary))
+    options = ("--data", str(tmp_path), "--jobs", "1", "--halves", str(tmp_path))
+    found = report("sigmorphon2017.py", *options)["languages"]
+    assert found["hessian"]["accuracy"] < found["german"]["accuracy"] == 100, "the other half's"
 
 
 def test_pcfp(tmp_path: Path) -> None:

@@ -90,7 +90,10 @@ def test_where_nothing_is_given_a_hole_follows_from_each_form_drawn() -> None:
     language = completer.language
     source = sources_of_holes({"H": ""}, ["G"], language)[0][0]
     exponent = language.weights.log_linear(source.feature_of)
-    novelty = np.exp(language.weights.log_linear(novelty_features([source.feature_of])))
+    features = novelty_features(
+        [source.feature_of], learned_from=False, has_lemma=False, shown_alone=False
+    )
+    novelty = np.exp(language.weights.log_linear(features))
     expected: Counter[str] = Counter()
     for x, log_p in language.forms.k_best(MAX_STRINGS).weight_of.items():
         share_of = source.model.distribution(x) if x else {}

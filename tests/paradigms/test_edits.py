@@ -247,6 +247,23 @@ def test_edits_into_a_cell_that_no_lexeme_shows(language: Language) -> None:
     )
 
 
+def test_edits_learned_from_the_lexeme_itself(language: Language) -> None:
+    (first, *_) = finnish()
+    known = {LEMMA: first.lemma or "", CELLS[1]: first.cells[CELLS[1]][0]}
+    name, of_lemma = "edits: learned from the lexeme", "edits: learned from the lexeme, whose lemma"
+    for given, expected in ((known, 1.0), ({LEMMA: "matto", CELLS[1]: "maton"}, 0.0)):
+        found = {s.cell: s.feature_of for s in edited(given, CELLS[3], language)}
+        assert [f[name] for f in found.values()] == [expected, expected]
+        assert found[LEMMA][f"{of_lemma} it is"] == expected
+        assert found[CELLS[1]][f"{of_lemma} it is"] == 0.0
+
+
+def test_edits_without_a_lemma(language: Language) -> None:
+    for given, expected in (({CELLS[1]: "maton"}, 1.0), ({LEMMA: "matto", CELLS[1]: "maton"}, 0.0)):
+        found = edited(given, CELLS[3], language)
+        assert {s.feature_of["edits: without a lemma"] for s in found} == {expected}
+
+
 def test_without_a_model_nothing_is_edited(language: Language) -> None:
     plain = Language.of(language.evidence, language.weights, language.forms)
     (found,) = sources_of_holes({LEMMA: "matto"}, [CELLS[1]], plain)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,36 @@ def test_reliability_of_a_cell() -> None:
     assert named == {"SG": (1.0, 4), "PL": (pytest.approx(2 / 3), 3), "DU": (0.0, 0)}
     assert evidence.reliability("DU")[1].tolist() == [0, 0, 0]
     np.testing.assert_array_equal(evidence.reliability("SG")[0], share_c)
+
+
+def test_what_was_learned_from_is_known_by_its_forms() -> None:
+    evidence = Evidence.from_lexemes([TAG, BAU, Lexeme("Bau 2", "Bau", {"N;GEN;SG": ("Baus",)})])
+    known: list[tuple[dict[str, str], bool]] = [
+        ({LEMMA: "Tag", "N;NOM;SG": "Tag", "N;NOM;PL": "Tage"}, True),
+        ({LEMMA: "Tag", "N;NOM;PL": "Tage"}, True),
+        ({"N;NOM;PL": "Tage", "N;NOM;SG": "Tag", STEM: "ag"}, True),
+        ({LEMMA: "Bau", "N;NOM;PL": "Bauten"}, True),
+        ({LEMMA: "Bau", "N;NOM;PL": "Baue"}, False),  # the first alternative is the evidence
+        ({LEMMA: "Bau", "N;NOM;PL": "Bauten", "N;GEN;SG": "Baus"}, False),  # of two lexemes
+        ({LEMMA: "Tag", "N;NOM;PL": "Tagen"}, False),
+        ({LEMMA: "Tag", "N;GEN;SG": "Tags"}, False),
+        ({"N;NOM;PL": "Tage"}, False),  # one form alone teaches nothing about its lexeme
+        ({"N;NOM;PL": "Tage", STEM: "Tag"}, False),
+        ({"X": "Tag", "Y": "Tag"}, False),
+        ({}, False),
+    ]
+    for given, expected in known:
+        assert evidence.learned_from(given) is expected, given
+
+
+def test_cells_shown_alone() -> None:
+    tables: list[dict[str, tuple[str, ...]]] = [
+        {"A": ("x",), "B": ()}, {"A": ("y",), "C": ("z",)}, {"B": ("x",)}, {"D": ()}
+    ]  # fmt: skip
+    evidence = Evidence.from_lexemes([Lexeme(str(n), None, t) for n, t in enumerate(tables)])
+    assert evidence.shown_alone == {"B"}
+    assert Evidence.from_lexemes([TAG]).shown_alone == frozenset()
+    assert Evidence.from_lexemes([replace(TAG, cells={})]).shown_alone == {LEMMA}
 
 
 def test_costs_come_from_the_forms() -> None:

@@ -136,7 +136,7 @@ def test_a_planted_preference_is_recovered() -> None:
     planted = Weights(rng.normal(size=len(FEATURES)))
     scale_f = np.exp(rng.normal(size=len(FEATURES)))
     holes = []
-    for _ in range(4_000):
+    for _ in range(12_000):
         hole = Hole(rng.normal(size=(5, len(FEATURES))) * scale_f, 0, 1.0)
         right = int(rng.choice(5, p=row_probabilities(hole, planted)))
         holes.append(Hole(hole.feature_cf, right, 1.0))
@@ -152,6 +152,21 @@ def test_features_that_never_vary_get_no_weight() -> None:
     for hole in holes:
         hole.feature_cf[:, 4] = 0.0
     assert learned_weights(holes).theta[4] == 0.0
+
+
+def test_known_weights_stay_as_they_are() -> None:
+    holes = random_holes(np.random.default_rng(9), 60)
+    known = {name: 0.1 * n - 1.0 for n, name in enumerate(FEATURES) if n % 3}
+    learned = learned_weights(holes, 1e-6, known)
+    for name in known:
+        assert learned[name] == known[name]
+    loss, gradient = objective(learned.theta, holes, 0.0)
+    free = [n for n, name in enumerate(FEATURES) if name not in known]
+    assert np.abs(gradient[free]).max() < 1e-2 < np.abs(gradient).max()
+    assert all(learned.theta[free])
+    assert (
+        loss < objective(Weights.from_dict(dict.fromkeys(FEATURES, 0.0) | known).theta, holes, 0)[0]
+    )
 
 
 def test_a_larger_penalty_gives_smaller_weights() -> None:
@@ -237,6 +252,26 @@ def test_lexemes_with_holes_of_their_own_are_learned_from() -> None:
         guessed.append(features[:, FEATURES.index("direct: guessed examples")].max())
     assert examples[0] < examples[1] < examples[2]
     assert guessed[0] == guessed[1] == 0.0 < guessed[2]
+
+
+def test_without_adaptation_only_complete_tables_teach() -> None:
+    forms, shown = ("Laus", "Laus", "Läuse", "Läusen"), (True, False, True, False)
+    complete = [*KNOWN, lexeme(forms, "Laus")]
+    alone, beside, adapted = (
+        simulated_holes(complete, [LAST], partial, 0.5, 10, 1, Showing(*shown), None, adapt)
+        for partial, adapt in (([], False), (PARTIAL, False), (PARTIAL, True))
+    )
+    for hole, other in zip(alone, beside, strict=True):
+        np.testing.assert_array_equal(hole.feature_cf, other.feature_cf)
+    taught = [FEATURES.index(f"{kind}: learned from the lexeme") for kind in ("edits", "novelty")]
+    assert not any(hole.feature_cf[:, taught].any() for hole in beside)
+    assert all(hole.feature_cf[:, taught].any(axis=0).all() for hole in adapted)
+    partial = lexeme([f if v else "" for f, v in zip(forms, shown, strict=True)], "Laus")
+    model = ParadigmModel(adapt=False, agreement=False).fit(KNOWN)
+    (completions,) = model.complete_lexemes([partial])
+    for hole, candidates in zip(beside, completions.values(), strict=True):
+        *listed, _ = row_probabilities(hole, model.weights)
+        assert candidates[0].probability == pytest.approx(max(listed), abs=1e-9)
 
 
 @pytest.mark.parametrize("sweeps", [0, 1])
