@@ -50,6 +50,7 @@ BARE_LEXEMES, SHOWN_BARE, BARE_SWEEPS = 40, 2, 1
 """Bare tables whose holes are asked for, forms that each shows on average, and sweeps."""
 SINGLE, SINGLE_SWEEPS = "single", 2
 OF_SINGLE = ("direct: shown alone", "novelty: shown alone")
+"""Features that all other ways leave at 0."""
 WAYS = {
     "low": ("adapted", "not adapted"),
     "medium": ("adapted", "not adapted"),
@@ -191,7 +192,8 @@ def written_weights(
         ]
         for wanted in (False, True)
     )
-    weights = learned_weights(shared, penalty).to_dict()
+    unknown = dict.fromkeys(OF_SINGLE, 0.0)
+    weights = learned_weights(shared, penalty, unknown).to_dict()
     if single:
         known = {name: weight for name, weight in weights.items() if name not in OF_SINGLE}
         weights = learned_weights(single, penalty, known).to_dict()
